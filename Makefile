@@ -1,0 +1,36 @@
+# On a machine with python3, make and git, each target sets up what it needs.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+# One thread a process: the engines parallelise over lanes, not inside a matrix product.
+export OMP_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+
+.PHONY: help setup test lint quick bench clean
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	touch $(READY)
+
+setup: $(READY)  ## create .venv and install, once
+
+test: $(READY) lint  ## ruff, the type checker and every test
+	$(BIN)/python -m pytest -n 2 tests
+
+quick: $(READY)  ## the tests that take seconds
+	$(BIN)/python -m pytest -n 2 -m "not slow" tests
+
+lint: $(READY)  ## ruff and the type checker
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## speed as ratios, from alternating runs in one process
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=min,median,rounds -s
+
+clean:  ## remove what make made
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .benchmarks

@@ -1,0 +1,61 @@
+"""Activations with the first two derivatives that the R-operator needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Activation:
+    """σ, σ' and σ''·Ra, each from what the pass already holds.
+
+    value  (a, out) → σ(a), written into out        slope  (a, σ(a)) → σ'(a)
+    bend   (a, σ(a), σ'(a), Ra, σ'(a)Ra) → σ''(a)Ra, or None where it is 0
+    """
+
+    value: Callable[[Tensor, Tensor], object]
+    slope: Callable[[Tensor, Tensor], Tensor]
+    bend: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor] | None
+    function: Callable[[Tensor], Tensor]
+
+
+def _silu_bend(a: Tensor, h: Tensor, slope: Tensor, ra: Tensor, rh: Tensor) -> Tensor:
+    s = torch.sigmoid(a)
+    return s * (1 - s) * (2 + a * (1 - 2 * s)) * ra
+
+
+def _silu_slope(a: Tensor, h: Tensor) -> Tensor:
+    s = torch.sigmoid(a)
+    return s * (1 + a * (1 - s))
+
+
+ACTIVATIONS = {
+    "tanh": Activation(
+        lambda a, out: torch.tanh(a, out=out),
+        lambda a, h: 1 - h * h,
+        lambda a, h, slope, ra, rh: -2 * h * rh,
+        torch.tanh,
+    ),
+    "relu": Activation(
+        lambda a, out: torch.clamp(a, min=0, out=out),
+        lambda a, h: (a > 0).to(a.dtype),
+        None,
+        torch.relu,
+    ),
+    "silu": Activation(
+        lambda a, out: out.copy_(torch.nn.functional.silu(a)),
+        _silu_slope,
+        _silu_bend,
+        torch.nn.functional.silu,
+    ),
+    "softplus": Activation(
+        lambda a, out: out.copy_(torch.nn.functional.softplus(a)),
+        lambda a, h: torch.sigmoid(a),
+        lambda a, h, slope, ra, rh: (1 - slope) * rh,
+        torch.nn.functional.softplus,
+    ),
+}

@@ -1,0 +1,116 @@
+"""Heads: how a network's last layer becomes a prediction f, its tangent u, and cotangents again.
+
+Rows of a stack are [x; x'; R], B of each: the prediction, the next prediction, and the tangent of the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from algorithms.targets import CdfTarget, Shift, Target, ValueTarget
+
+
+@dataclass(frozen=True)
+class ValueHead:
+    """f is the last layer itself."""
+
+    target: ValueTarget
+
+    @property
+    def logits(self) -> int:
+        """Width of the last layer, per action."""
+        return 1
+
+    def predict(self, y: Tensor) -> Tensor:
+        """f from the last layer, differentiably: what the module engine and the tests use."""
+        return y
+
+    def forward(self, y: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
+        """(f, f', u) and what `backward` needs, from the stack y [lanes, 3B, 1]."""
+        return y[:, :size], y[:, size : 2 * size], y[:, 2 * size :], ()
+
+    def backward(self, stack: Tensor, saved: tuple[Tensor, ...], size: int, curvature: bool) -> Tensor:
+        """Cotangents of the last layer from those of (f, f', u)."""
+        return stack
+
+    def means(self, y: Tensor) -> Tensor:
+        """The value of each action's output [..., actions, 1]."""
+        return y[..., 0]
+
+
+@dataclass(frozen=True)
+class CdfHead:
+    """F = cumsum(softmax(y)) without its last entry, which is 1. `pinned` holds the last logit at 0.
+
+    Softmax does not feel a constant added to all logits, so without the pin E Σφφᵀ is singular (Theorem 2's condition).
+    """
+
+    target: CdfTarget
+    pinned: bool = False
+
+    @property
+    def logits(self) -> int:
+        """Width of the last layer, per action."""
+        return self.target.atoms - self.pinned
+
+    def _softmax(self, y: Tensor) -> Tensor:
+        if self.pinned:
+            y = torch.nn.functional.pad(y, (0, 1))
+        return torch.softmax(y, -1)
+
+    def predict(self, y: Tensor) -> Tensor:
+        """f from the last layer, differentiably: what the module engine and the tests use."""
+        return self._softmax(y).cumsum(-1)[..., :-1]
+
+    def forward(self, y: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
+        """(f, f', u) and what `backward` needs, from the stack y [lanes, 3B, logits]."""
+        p = self._softmax(y[:, : 2 * size])
+        here = p[:, :size]
+        r = y[:, 2 * size :]
+        if self.pinned:
+            r = torch.nn.functional.pad(r, (0, 1))
+        centred = r - (here * r).sum(-1, keepdim=True)  # R p = p ∘ centred
+        f = p.cumsum(-1)[..., :-1]
+        u = (here * centred).cumsum(-1)[..., :-1]
+        return f[:, :size], f[:, size:], u, (p, centred)
+
+    def backward(self, stack: Tensor, saved: tuple[Tensor, ...], size: int, curvature: bool) -> Tensor:
+        """Cotangents of the last layer from those of (f, f', u).
+
+        The transpose of cumsum is a reversed sum, which differs from minus the exclusive cumsum by a constant per row;
+        softmax's Jacobian, diag(p) − ppᵀ, takes any constant to 0.
+        """
+        p, centred = saved
+        here = p[:, :size]
+        rows = torch.cat([p, here], 1)
+        pulled = torch.nn.functional.pad(stack.cumsum(-1), (1, 0))
+        pulled = (rows * pulled).sum(-1, keepdim=True) - pulled
+        out = rows * pulled
+        if curvature:
+            bent = pulled[:, 2 * size :] * centred
+            out[:, :size].addcmul_(here, bent.sub_((here * bent).sum(-1, keepdim=True)))
+        return out[..., :-1] if self.pinned else out
+
+    def means(self, y: Tensor) -> Tensor:
+        """The mean return of each action's law [..., actions, logits]."""
+        return self._softmax(y) @ torch.as_tensor(self.target.support, dtype=y.dtype)
+
+
+Head = ValueHead | CdfHead
+
+
+def head_for(target: Target, pinned: bool = False) -> Head:
+    """The head whose outputs a target compares."""
+    if isinstance(target, CdfTarget):
+        return CdfHead(target, pinned)
+    if isinstance(target, ValueTarget):
+        return ValueHead(target)
+    raise ValueError(f"target must be a ValueTarget or a CdfTarget, got {type(target).__name__}")
+
+
+def temporal_difference(shift: Shift, f: Tensor, f_next: Tensor) -> Tensor:
+    """δ = T f' + t − f."""
+    return shift.apply(f_next) - f

@@ -1,0 +1,189 @@
+"""The linear engine: f = Θφ(s), the whole loop compiled, lanes in parallel.
+
+theta, w  [lanes, n, k]   n outputs of the target, k features. A step costs O(nk): each of θ and w is read and written
+once, and m never multiplies the number of passes.
+"""
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from algorithms.checks import Floats, Integers, finite, positive, shape
+from algorithms.engines import kernels
+from algorithms.rule import Rule
+from algorithms.sampler import Sampler
+from algorithms.stepping import Constant, Schedule, check_steps
+from algorithms.targets import Target
+from algorithms.transitions import Batch, TransitionTable
+
+
+@dataclass
+class LinearState:
+    """Where the lanes are: `run` and `step` change it in place."""
+
+    theta: Floats
+    w: Floats
+    theta_mean: Floats  # Σ α_t θ_t / Σ α_t over the points whose field was followed
+    w_mean: Floats
+    mass: Floats  # [lanes]  Σ α_t
+    sampler: Sampler
+    died: Integers  # [lanes]  the first step whose prediction, target or tangent was not finite, or −1
+    steps: int = 0
+
+    @property
+    def diverged(self) -> NDArray[np.bool_]:
+        """[lanes]: which lanes overflowed."""
+        return self.died >= 0
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Snapshots: theta [snapshots, lanes, n, k] after `steps` [snapshots] steps; NaN once a lane has died."""
+
+    steps: Integers
+    theta: Floats
+    w: Floats
+    theta_mean: Floats
+    w_mean: Floats
+
+
+class LinearEngine:
+    """One rule on one table of transitions with one set of features."""
+
+    def __init__(self, rule: Rule, table: TransitionTable, features: ArrayLike, target: Target) -> None:
+        self.rule, self.table, self.target = rule, table, target
+        self.features = finite("features", features)
+        shape("features", self.features, (table.states, None))
+        pairs, pair_of = np.unique(np.stack([table.reward, table.discount]), axis=1, return_inverse=True)
+        ratios, ratio_of = np.unique(table.rho, return_inverse=True)
+        shift = target.shift(*pairs)
+        coefficients, function = compiled(rule, ratios)
+        self._tables = (
+            table.iid, table.sampling(), self.features,
+            pair_of.reshape(-1).astype(np.int64), ratio_of.reshape(-1).astype(np.int64),
+            (shift.row, shift.weight, shift.constant),
+            rule.linear, coefficients, function, table.rho,
+        )  # fmt: skip
+
+    def start(self, theta: ArrayLike, streams: NDArray[np.uint64]) -> LinearState:
+        """Lanes at theta ([n, k], or [lanes, n, k]), w = 0, each on its own stream [lanes, 4]."""
+        lanes = len(streams)
+        theta = finite("theta", theta)
+        n, k = self.target.outputs, self.features.shape[1]
+        shape("theta", theta, (n, k) if theta.ndim == 2 else (lanes, n, k))
+        begin = np.array(np.broadcast_to(theta, (lanes, n, k)), order="C")
+        w, theta_mean, w_mean = (np.zeros_like(begin) for _ in range(3))
+        sampler = Sampler(self.table, streams)
+        return LinearState(begin, w, theta_mean, w_mean, np.zeros(lanes), sampler, np.full(lanes, -1))
+
+    def run(
+        self,
+        state: LinearState,
+        steps: int,
+        alpha: ArrayLike,
+        beta: ArrayLike,
+        *,
+        schedule: Schedule | None = None,
+        radius: float = np.inf,
+        snapshots: ArrayLike = (),
+        average: bool = False,
+        keep_w: bool = False,
+        extragradient: bool = False,
+        threads: int | None = None,
+    ) -> Curves:
+        """Take `steps` steps in every lane. alpha and beta are numbers or [lanes].
+
+        radius         Γ: θ and w are projected onto the ball of this radius
+        snapshots      numbers of steps, counted from the start of the lanes, at which to write θ down
+        average        also keep the α-weighted averages
+        extragradient  Mirror-Prox: each step looks ahead on one transition and steps on a second
+        """
+        lanes, n, k = state.theta.shape
+        alpha, beta = (np.array(np.broadcast_to(np.asarray(x, dtype=float), (lanes,))) for x in (alpha, beta))
+        check_steps(alpha, beta)
+        if not radius > 0:
+            raise ValueError(f"radius must be positive, got {radius}")
+        at = np.unique(np.asarray(snapshots, dtype=np.int64))
+        if len(at) and not (state.steps <= at[0] and at[-1] <= state.steps + steps):
+            raise ValueError(f"snapshots must be in [{state.steps}, {state.steps + steps}], got {at[0]} … {at[-1]}")
+        shapes = [len(at), len(at) if keep_w else 0, *[len(at) if average else 0] * 2]
+        out = [np.empty((count, lanes, n, k)) for count in shapes]
+        factors = (schedule or Constant()).factors(state.steps, steps)
+        with _Threads(threads):
+            kernels.run_kernel()(
+                state.theta, state.w, state.theta_mean, state.w_mean, state.mass,
+                state.sampler.streams, state.sampler.state, state.died, state.steps,
+                alpha, beta, *factors, radius, self.rule.w_decay, average, extragradient,
+                *self._tables, at, *out,
+            )  # fmt: skip
+        state.steps += steps
+        return Curves(at, *out)
+
+    def step(self, state: LinearState, alpha: ArrayLike, beta: ArrayLike) -> None:
+        """One step in every lane."""
+        self.run(state, 1, alpha, beta)
+
+    def directions(self, theta: ArrayLike, w: ArrayLike, batch: Batch) -> tuple[Floats, Floats]:
+        """(G_θ, G_w − κw), averaged over the batch of each lane; arrays of theta's shape."""
+        return directions(self.rule, finite("theta", theta), finite("w", w), batch)
+
+
+def directions(rule: Rule, theta: Floats, w: Floats, batch: Batch) -> tuple[Floats, Floats]:
+    """What LinearEngine.directions does, for callers that have no table of transitions."""
+    lanes, samples, k = batch.x.shape
+    shape("theta", theta, (lanes, batch.shift.row.shape[-1], k))
+    shape("w", w, theta.shape)
+    n = theta.shape[1]
+    rho = batch.rho.reshape(-1)
+    coefficients, function = compiled(rule, rho)
+    g_theta, g_w = np.zeros_like(theta), np.zeros_like(theta)
+    shift = batch.shift
+    rows = [np.ascontiguousarray(part) for part in (shift.row, shift.weight, shift.constant)]
+    shifts = (rows[0].reshape(-1, n), rows[1].reshape(-1, 2, n), rows[2].reshape(-1, n))
+    kernels.directions_kernel()(
+        theta, w, batch.x.reshape(-1, k), batch.x_next.reshape(-1, k), shifts,
+        rule.linear, coefficients, function, rho, g_theta, g_w,
+    )  # fmt: skip
+    return g_theta / samples, g_w / samples - rule.w_decay * w
+
+
+_functions: dict[str, object] = {}
+
+
+def compiled(rule: Rule, ratios: Floats) -> tuple[Floats, object]:
+    """The rule as the kernels take it: coefficients [ratios, 3, 2], or compiled code for a nonlinear rule."""
+    if rule.linear:
+        return np.array([rule.coefficients(rho) for rho in ratios]).reshape(-1, 3, 2), kernels.no_rule
+    key = rule.source_hash
+    if key not in _functions:
+        inner = nb.njit(rule.function)
+
+        def plain(delta, u, rho):  # type: ignore[no-untyped-def]
+            p, t, q = inner(delta, u, rho)
+            return (float(p), float(t), float(q))
+
+        try:
+            _functions[key] = nb.njit(kernels.RULE_SIGNATURE)(plain)
+        except nb.core.errors.NumbaError as error:
+            first = str(error).strip().splitlines()[0]
+            raise ValueError(f"rule {rule.name!r} is not arithmetic that numba compiles: {first}") from error
+    return np.zeros((len(ratios), 3, 2)), _functions[key]
+
+
+class _Threads:
+    """numba's thread count, for the length of a run."""
+
+    def __init__(self, count: int | None) -> None:
+        if count is not None:
+            positive("threads", count)
+        self.count = count
+
+    def __enter__(self) -> None:
+        self.before = nb.get_num_threads()
+        if self.count is not None:
+            nb.set_num_threads(min(self.count, nb.config.NUMBA_NUM_THREADS))
+
+    def __exit__(self, *_: object) -> None:
+        nb.set_num_threads(self.before)

@@ -1,0 +1,207 @@
+"""The mlp engine: the paper's R-operator (appendix) for any depth, fused with both updates.
+
+Weights are stacked, V and W  [lanes, in + 1, out]; the last input is the constant 1, so a bias is one more row. The
+rows of x, x' and the tangent R go through the network as one stack [lanes, 3B, in + 1], so that each weight matrix is
+read once forward and once backward, and rank-3B products go straight into θ and w: no gradient tensor is ever made.
+
+    forward    A = [h; h'; Rh] V,  with hW added to the last B rows
+    backward   [c; c'; e] Vᵀ,      with eWᵀ added to the first B rows
+    update     V −= α [h; h'; Rh]ᵀ[c; c'; e],   W += β hᵀe
+
+A layer costs 12 in·out products a sample against backprop's 3; the first (no Rh, nothing to pass down) 6 against 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from algorithms.checks import at_least
+from algorithms.engines.activations import ACTIVATIONS
+from algorithms.engines.heads import Head, head_for, temporal_difference
+from algorithms.engines.tensors import TensorBatch, step_factors
+from algorithms.names import look_up
+from algorithms.rule import Rule
+from algorithms.targets import Target
+from algorithms.transitions import Batch
+
+Weights = list[Tensor]
+
+
+class MlpEngine:
+    """One rule on a stack of equal networks, `sizes` = (inputs, hidden …), with a head for the target."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        sizes: Sequence[int],
+        target: Target,
+        *,
+        activation: str = "tanh",
+        actions: int = 1,
+        pinned: bool = False,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        for size in sizes:
+            at_least("sizes", size, 1)
+        at_least("actions", actions, 1)
+        self.rule, self.target, self.dtype, self.actions = rule, target, dtype, actions
+        self.head: Head = head_for(target, pinned)
+        self.activation = look_up("activation", activation, ACTIVATIONS)
+        self.sizes = (*sizes, actions * self.head.logits)
+        self._buffers: dict[tuple[int, int], list[Tensor]] = {}
+
+    def init(self, lanes: int, generator: torch.Generator | None = None) -> Weights:
+        """Random weights, uniform in ±1/√in as torch.nn.Linear draws them."""
+        weights = []
+        for rows, columns in zip(self.sizes[:-1], self.sizes[1:], strict=True):
+            uniform = torch.rand(lanes, rows + 1, columns, generator=generator, dtype=self.dtype)
+            weights.append((2 * uniform - 1) / math.sqrt(rows))
+        return weights
+
+    def zeros(self, like: Weights) -> Weights:
+        """Auxiliary weights w = 0."""
+        return [torch.zeros_like(v) for v in like]
+
+    def predict(self, theta: Weights, x: Tensor) -> Tensor:
+        """f at x [lanes, batch, inputs], differentiably; [lanes, batch, actions, n] if there are actions."""
+        h = x
+        for layer, v in enumerate(theta):
+            a = torch.baddbmm(v[:, -1:], h, v[:, :-1])
+            h = self.activation.function(a) if layer < len(theta) - 1 else a
+        if self.actions > 1:
+            h = h.unflatten(-1, (self.actions, self.head.logits))
+        return self.head.predict(h)
+
+    def step(
+        self, theta: Weights, w: Weights, batch: Batch | TensorBatch, alpha: Any, beta: Any
+    ) -> tuple[Tensor, Tensor]:
+        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place; alpha and beta are numbers or [lanes]. Returns (δ, u)."""
+        data = TensorBatch.of(batch, self.dtype)
+        d_theta, d_w, keep = step_factors(alpha, beta, self.rule.w_decay, data.x.shape[1], self.dtype)
+
+        def update(layer: int, inputs: Tensor, outputs: Tensor, here: Tensor, tangent: Tensor) -> None:
+            _add(theta[layer], inputs, outputs, d_theta, 1.0)
+            _add(w[layer], here, tangent, d_w, keep)
+
+        return self._pass(theta, w, data, update)
+
+    def directions(self, theta: Weights, w: Weights, batch: Batch | TensorBatch) -> tuple[Weights, Weights]:
+        """(G_θ, G_w − κw), averaged over the batch of each lane."""
+        data = TensorBatch.of(batch, self.dtype)
+        g_theta: Weights = [torch.empty(0)] * len(theta)
+        g_w: Weights = [torch.empty(0)] * len(w)
+        share = 1.0 / data.x.shape[1]
+
+        def collect(layer: int, inputs: Tensor, outputs: Tensor, here: Tensor, tangent: Tensor) -> None:
+            g_theta[layer] = share * torch.bmm(inputs.mT, outputs)
+            g_w[layer] = share * torch.bmm(here.mT, tangent) - self.rule.w_decay * w[layer]
+
+        self._pass(theta, w, data, collect)
+        return g_theta, g_w
+
+    @torch.no_grad()
+    def _pass(self, theta: Weights, w: Weights, data: TensorBatch, emit: Any) -> tuple[Tensor, Tensor]:
+        """Forward and backward once; `emit` gets, from the top layer down, the factors of G_θ and G_w."""
+        lanes, size, _ = data.x.shape
+        stacks = self._stacks(lanes, size)
+        curvature, last = self.rule.curvature, len(theta) - 1
+        below = 2 * size if not curvature else 3 * size  # rows of the stack that reach G_θ
+        stacks[0][:, :size, :-1] = data.x
+        stacks[0][:, size : 2 * size, :-1] = data.x_next
+
+        kept: list[tuple[Tensor, Tensor]] = []
+        for layer, (v, aux) in enumerate(zip(theta, w, strict=True)):
+            h = stacks[layer]
+            if layer == 0:  # the input has no tangent
+                a = h.new_empty(lanes, 3 * size, v.shape[2])
+                torch.bmm(h[:, : 2 * size], v, out=a[:, : 2 * size])
+                torch.bmm(h[:, :size], aux, out=a[:, 2 * size :])
+            else:
+                a = torch.bmm(h, v)
+                a[:, 2 * size :].baddbmm_(h[:, :size], aux)
+            if layer < last:
+                above = stacks[layer + 1]
+                primal = above[:, : 2 * size, :-1]
+                self.activation.value(a[:, : 2 * size], primal)
+                slope = self.activation.slope(a[:, : 2 * size], primal)
+                torch.mul(slope[:, :size], a[:, 2 * size :], out=above[:, 2 * size :, :-1])
+                kept.append((a, slope))
+
+        chosen = self._chosen(a, data, size)
+        y = a if chosen is None else _take(a, chosen, self.actions)
+        f, f_next, u, saved = self.head.forward(y, size)
+        delta = temporal_difference(data.shift, f, f_next)
+        prediction, target, tangent = self.rule(delta, u, data.rho)
+        stack = torch.cat([prediction, data.shift.transpose(target), tangent], 1)
+        out = self.head.backward(stack, saved, size, curvature)
+        if chosen is not None:
+            out = _put(out, chosen, self.actions)
+
+        for layer in range(last, -1, -1):
+            h, inner = stacks[layer], out
+            if layer > 0:
+                a, slope = kept[layer - 1]
+                # Without the bias row: nothing flows into a constant.
+                down = torch.bmm(inner, theta[layer][:, :-1].mT)
+                d_tangent = down[:, 2 * size :]
+                if curvature:
+                    down[:, :size].baddbmm_(inner[:, 2 * size :], w[layer][:, :-1].mT)
+                out = torch.empty_like(down)
+                torch.mul(down[:, : 2 * size], slope, out=out[:, : 2 * size])
+                torch.mul(d_tangent, slope[:, :size], out=out[:, 2 * size :])
+                if curvature and self.activation.bend is not None:
+                    primal, r = h[:, :size, :-1], h[:, 2 * size :, :-1]
+                    bent = self.activation.bend(a[:, :size], primal, slope[:, :size], a[:, 2 * size :], r)
+                    out[:, :size].addcmul_(bent, d_tangent)
+            rows = min(below, 2 * size) if layer == 0 else below
+            emit(layer, h[:, :rows], inner[:, :rows], h[:, :size], inner[:, 2 * size :])
+        return delta, u
+
+    def _stacks(self, lanes: int, size: int) -> list[Tensor]:
+        """Input stacks of every layer, kept between steps, with their constant column in place."""
+        key = (lanes, size)
+        if key not in self._buffers:
+            stacks = [torch.zeros(lanes, 3 * size, width + 1, dtype=self.dtype) for width in self.sizes[:-1]]
+            for stack in stacks:
+                stack[:, : 2 * size, -1] = 1.0
+            self._buffers[key] = stacks
+        return self._buffers[key]
+
+    def _chosen(self, a: Tensor, data: TensorBatch, size: int) -> Tensor | None:
+        """[lanes, 3B]: the action whose output each row uses; the next one is greedy if none is given."""
+        if self.actions == 1:
+            return None
+        if data.action is None:
+            raise ValueError(f"batch.action must be given when actions={self.actions}, got None")
+        following = data.next_action
+        if following is None:
+            outputs = a[:, size : 2 * size].unflatten(-1, (self.actions, self.head.logits))
+            following = self.head.means(outputs).argmax(-1)
+        return torch.cat([data.action, following, data.action], 1)
+
+
+def _take(a: Tensor, chosen: Tensor, actions: int) -> Tensor:
+    split = a.unflatten(-1, (actions, a.shape[-1] // actions))
+    index = chosen[..., None, None].expand(*chosen.shape, 1, split.shape[-1])
+    return split.gather(2, index).squeeze(2)
+
+
+def _put(out: Tensor, chosen: Tensor, actions: int) -> Tensor:
+    whole = out.new_zeros(*out.shape[:2], actions, out.shape[-1])
+    index = chosen[..., None, None].expand(*chosen.shape, 1, out.shape[-1])
+    return whole.scatter_(2, index, out.unsqueeze(2)).flatten(2)
+
+
+def _add(weights: Tensor, inputs: Tensor, outputs: Tensor, factor: Any, keep: Any) -> None:
+    """weights ← keep·weights + factor·inputsᵀoutputs; per-lane factors scale the small side."""
+    if isinstance(factor, Tensor):
+        if isinstance(keep, Tensor):
+            weights.mul_(keep)
+        weights.baddbmm_(inputs.mT, outputs * factor)
+    else:
+        weights.baddbmm_(inputs.mT, outputs, beta=keep, alpha=factor)

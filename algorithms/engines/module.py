@@ -1,0 +1,93 @@
+"""The module engine: any nn.Module, by torch.func. Short and general; the oracle of the other two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import functional_call, grad, jvp, stack_module_state, vmap
+
+from algorithms.engines.heads import temporal_difference
+from algorithms.engines.tensors import TensorBatch, step_factors
+from algorithms.rule import Rule
+from algorithms.targets import Shift
+from algorithms.transitions import Batch
+
+Parameters = dict[str, Tensor]
+
+
+class ModuleEngine:
+    """One rule on copies of a module that maps inputs [batch, k] to predictions [batch, n].
+
+    For a CDF the module ends in CDF values; `algorithms.engines.heads.CdfHead.predict` makes them from logits.
+    """
+
+    def __init__(self, rule: Rule, module: torch.nn.Module, predict: Callable[[Tensor], Tensor] | None = None) -> None:
+        self.rule, self.module = rule, module
+        self.predict = predict or (lambda y: y)
+
+    def init(self, lanes: int) -> Parameters:
+        """The module's own parameters, once per lane: name → [lanes, …]."""
+        stacked, _ = stack_module_state([self.module] * lanes)
+        return {name: value.detach().clone() for name, value in stacked.items()}
+
+    def zeros(self, like: Parameters) -> Parameters:
+        """Auxiliary weights w = 0."""
+        return {name: torch.zeros_like(value) for name, value in like.items()}
+
+    def directions(self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch) -> tuple[Parameters, Parameters]:
+        """(G_θ, G_w − κw), averaged over the batch of each lane."""
+        g_theta, g_w, _ = self._directions(theta, w, batch)
+        return g_theta, g_w
+
+    def step(
+        self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch, alpha: Any, beta: Any
+    ) -> tuple[Tensor, Tensor]:
+        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place. Returns (δ, u)."""
+        g_theta, g_w, parts = self._directions(theta, w, batch)
+        minus_alpha, plus_beta, _ = step_factors(alpha, beta, 0.0, 1, next(iter(theta.values())).dtype)
+        for name in theta:
+            shape = (-1, *[1] * (theta[name].dim() - 1))
+            for whole, factor, part in ((theta, minus_alpha, g_theta), (w, plus_beta, g_w)):
+                scale = factor.reshape(shape) if isinstance(factor, Tensor) else factor
+                whole[name].add_(scale * part[name])
+        return parts
+
+    def _directions(
+        self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch
+    ) -> tuple[Parameters, Parameters, tuple[Tensor, Tensor]]:
+        data = TensorBatch.of(batch, next(iter(theta.values())).dtype)
+        shift = (data.shift.row, data.shift.weight, data.shift.constant)
+        lane = grad(self._objective, argnums=(0, 1), has_aux=True)
+        (g_theta, g_w), parts = vmap(lane)(theta, w, data.x, data.x_next, shift, data.rho)
+        if self.rule.w_decay:
+            g_w = {name: g_w[name] - self.rule.w_decay * w[name] for name in g_w}
+        return g_theta, g_w, parts
+
+    def _objective(
+        self,
+        theta: Parameters,
+        w: Parameters,
+        x: Tensor,
+        x_next: Tensor,
+        shift: tuple[Tensor, ...],
+        rho: Tensor,
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Σ p·f + t·g + q·u with the cotangents held constant: its gradient is (G_θ, G_w)."""
+
+        def predict(parameters: Parameters, inputs: Tensor) -> Tensor:
+            return self.predict(functional_call(self.module, parameters, (inputs,)))
+
+        # Without curvature u must not depend on θ: its tangent is taken at a θ that gradients do not see.
+        at = theta if self.rule.curvature else {name: value.detach() for name, value in theta.items()}
+        f, u = jvp(lambda parameters: predict(parameters, x), (at,), (w,))
+        if not self.rule.curvature:
+            f = predict(theta, x)
+        maps = Shift(*shift)
+        f_next = predict(theta, x_next)
+        delta = temporal_difference(maps, f, f_next)
+        p, t, q = self.rule(delta.detach(), u.detach(), rho)
+        total = (p * f).sum() + (t * maps.apply(f_next)).sum() + (q * u).sum()
+        return total / x.shape[0], (delta.detach(), u.detach())

@@ -1,0 +1,132 @@
+"""What an algorithm is here: a function from (δ, u, ρ) to three cotangents, and what it declares of itself."""
+
+import hashlib
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from algorithms.checks import Floats
+
+
+class Cotangents(NamedTuple):
+    """What a rule says of one output: the weights of f, g and u in the pass that gives G_θ and G_w."""
+
+    prediction: Any
+    target: Any
+    tangent: Any
+
+
+class Promise(StrEnum):
+    """What a rule claims of itself; the suites check exactly what is promised."""
+
+    DESCENDS = "descends"  # at w*(θ) the mean update of θ is −½∇J
+    SOLVES_W = "solves-w"  # the mean update of w vanishes at w*(θ)
+    STABLE = "stable"  # bounded off-policy, where semi-gradient TD is not
+    LINEAR_COST = "linear-cost"  # work per step is linear in the parameters
+    RATE = "rate"  # the averaged linear iterate has Err = O(n^-1/2)
+
+
+ALL = frozenset(Promise)
+
+# Where a rule is probed: signs, sizes and ratios that no two terms share.
+_PROBES = ((1.0, 0.0), (0.0, 1.0), (0.7, -1.3), (-2.1, 0.4), (1e-3, 5.0), (-30.0, -0.02))
+_RATIOS = (1.0, 0.0, 0.3, 7.0)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An update rule. Call it on floats, numpy arrays or torch tensors; numba compiles the same function."""
+
+    name: str
+    function: Callable[[Any, Any, Any], Cotangents]
+    curvature: bool = True
+    w_decay: float = 0.0
+    linear: bool = True
+    promises: frozenset[Promise] = ALL
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(f"rule {self.name!r} must be a function, got {type(self.function).__name__}")
+        if not (math.isfinite(self.w_decay) and self.w_decay >= 0):
+            raise ValueError(f"w_decay must be 0 or more, got {self.w_decay}")
+        _check_arity(self.name, self.function)
+        for rho in _RATIOS:
+            found = np.array([_probe(self.name, self.function, d, u, rho) for d, u in _PROBES])
+            if self.linear and not np.allclose(found, _PROBES @ found[:2], rtol=1e-10, atol=1e-12):
+                raise ValueError(f"rule {self.name!r} is not linear in (delta, u): declare linear=False")
+
+    def __call__(self, delta: Any, u: Any, rho: Any) -> Cotangents:
+        return self.function(delta, u, rho)
+
+    def coefficients(self, rho: float) -> Floats:
+        """[3, 2]: how (prediction, target, tangent) weigh (δ, u) at this ratio. Linear rules only."""
+        if not self.linear:
+            raise ValueError(f"rule {self.name!r} declares linear=False, so it has no coefficients")
+        rows = [_probe(self.name, self.function, d, u, float(rho)) for d, u in _PROBES[:2]]
+        return np.array(rows).T.copy()
+
+    @cached_property
+    def source_hash(self) -> str:
+        """Changes whenever the rule's source, its parameters or a declaration does."""
+        try:
+            source = textwrap.dedent(inspect.getsource(self.function))
+        except (OSError, TypeError):  # typed into a prompt: the bytecode is all there is
+            code = self.function.__code__
+            source = repr((code.co_code, code.co_consts, code.co_names))
+        bound = inspect.getclosurevars(self.function).nonlocals
+        declared = (self.curvature, self.w_decay, self.linear, sorted(self.promises))
+        text = repr((source, sorted(bound.items()), declared))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def rule(
+    function: Callable[[Any, Any, Any], Cotangents] | None = None,
+    *,
+    curvature: bool = True,
+    w_decay: float = 0.0,
+    linear: bool = True,
+    promises: Iterable[Promise] = ALL,
+) -> Any:
+    """Decorator: a function of (delta, u, rho) becomes a Rule, probed once, here."""
+
+    def wrap(f: Callable[[Any, Any, Any], Cotangents]) -> Rule:
+        name = getattr(f, "__name__", "rule")
+        return Rule(name, f, curvature, w_decay, linear, frozenset(promises))
+
+    return wrap if function is None else wrap(function)
+
+
+def named(base: Rule, **parameters: float) -> Rule:
+    """The rule under a name that tells its parameters, as in `greedy_gq(eta=0.5)`."""
+    inside = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
+    return replace(base, name=f"{base.name}({inside})")
+
+
+def _check_arity(name: str, function: Callable[..., Any]) -> None:
+    try:
+        inspect.signature(function).bind(0.0, 0.0, 1.0)
+    except TypeError:
+        raise ValueError(f"rule {name!r} must take (delta, u, rho)") from None
+
+
+def _probe(name: str, function: Callable[..., Any], delta: float, u: float, rho: float) -> tuple[float, ...]:
+    try:
+        out = function(delta, u, rho)
+    except Exception as error:
+        raise ValueError(f"rule {name!r} raised {type(error).__name__} at {delta=}, {u=}, {rho=}: {error}") from error
+    if not (isinstance(out, tuple) and getattr(out, "_fields", None) == Cotangents._fields):
+        raise ValueError(f"rule {name!r} must return Cotangents(prediction, target, tangent), got {out!r}")
+    try:
+        numbers = tuple(float(x) for x in out)
+    except (TypeError, ValueError):
+        numbers = (math.nan,)
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"rule {name!r} must return finite numbers, got {out!r} at {delta=}, {u=}, {rho=}")
+    return numbers

@@ -1,0 +1,230 @@
+"""Targets: what a prediction is compared with, as an affine map of the next prediction, g = T f' + t.
+
+A value has one output, T = γ and t = r. A CDF on m atoms has m − 1 outputs, F(z_1) … F(z_{m−1}): F(z_m) = 1 is
+known, and that boundary is what keeps the linear problem from being solved by θ = 0.
+
+Each source F'(z_k) holds on [z_k, z_{k+1}), which r + γ· maps to an interval no longer than one cell (γ ≤ 1).
+So it touches at most two rows of g, whatever the off-grid handling: T is stored as one row index and two weights
+per source, and both T f' and Tᵀt cost O(m).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from algorithms.checks import Floats, Integers, finite, within
+from algorithms.names import look_up
+
+if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a second
+    import torch
+
+# In cells. Coarser than rounding of (z − r)/γ, finer than any reward grid: without it 2 % of `floor` indices differ
+# between float32 and float64.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Shift:
+    """T and t of many transitions: source k adds weight[0, k] to row[k] and weight[1, k] to row[k] + 1.
+
+    row  [..., n]   weight  [..., 2, n]   constant  [..., n]
+    """
+
+    row: Any
+    weight: Any
+    constant: Any
+
+    def take(self, index: Any) -> Shift:
+        """The shifts of some of the transitions."""
+        return Shift(self.row[index], self.weight[index], self.constant[index])
+
+    def tensors(self, dtype: torch.dtype) -> Shift:
+        """The same maps on tensors."""
+        import torch
+
+        row = torch.as_tensor(self.row)
+        return Shift(row, torch.as_tensor(self.weight, dtype=dtype), torch.as_tensor(self.constant, dtype=dtype))
+
+    def apply(self, f_next: torch.Tensor) -> torch.Tensor:
+        """g = T f' + t on tensors."""
+        if f_next.shape[-1] == 1:
+            return self.weight[..., 0, :] * f_next + self.constant
+        rows = f_next.new_zeros((*f_next.shape[:-1], f_next.shape[-1] + 1))  # the last row is off the grid
+        rows = rows.scatter_add(-1, self.row, self.weight[..., 0, :] * f_next)
+        rows = rows.scatter_add(-1, self.row + 1, self.weight[..., 1, :] * f_next)
+        return rows[..., :-1] + self.constant
+
+    def transpose(self, cotangent: torch.Tensor) -> torch.Tensor:
+        """Tᵀt on tensors: the exact transpose of `apply` without its constant."""
+        if cotangent.shape[-1] == 1:
+            return self.weight[..., 0, :] * cotangent
+        last = cotangent.shape[-1] - 1
+        here, above = cotangent.gather(-1, self.row), cotangent.gather(-1, (self.row + 1).clamp(max=last))
+        return self.weight[..., 0, :] * here + self.weight[..., 1, :] * above  # row n has weight 0
+
+    def matrix(self) -> Floats:
+        """T as dense matrices [..., n, n], for oracles: O(m²)."""
+        n = self.row.shape[-1]
+        dense = np.zeros((*self.row.shape[:-1], n + 1, n))
+        for extra in (0, 1):
+            index = np.expand_dims(self.row + extra, -2)
+            values = np.expand_dims(self.weight[..., extra, :], -2)
+            at = np.take_along_axis(dense, index, axis=-2)
+            np.put_along_axis(dense, index, at + values, axis=-2)
+        return dense[..., :n, :]
+
+
+class Target(Protocol):
+    """What engines need of a target."""
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers a prediction has."""
+
+    def shift(self, reward: ArrayLike, discount: ArrayLike) -> Shift:
+        """T and t of transitions; discount is 0 where the episode ends."""
+
+    def mean(self, prediction: Any) -> Any:
+        """The value that predictions [..., n] stand for."""
+
+
+@dataclass(frozen=True)
+class ValueTarget:
+    """The classic target r + γ v(s')."""
+
+    @property
+    def outputs(self) -> int:
+        """One value."""
+        return 1
+
+    def shift(self, reward: ArrayLike, discount: ArrayLike) -> Shift:
+        """T = γ, t = r."""
+        r, gamma = _transitions(reward, discount)
+        weight = np.stack([gamma, np.zeros_like(gamma)], axis=-1)[..., None]
+        return Shift(np.zeros((*r.shape, 1), dtype=np.int64), np.ascontiguousarray(weight), r[..., None].copy())
+
+    def mean(self, prediction: Any) -> Any:
+        """The value itself."""
+        return prediction[..., 0]
+
+
+@dataclass(frozen=True)
+class CdfTarget:
+    """The law of r + γ Z(s') at the atoms, g_j = F(s', (z_j − r)/γ).
+
+    Off-grid points: `cramer` is the ℓ2 projection (C51's splitting of mass), `nearest` rounds as the paper's remark 3
+    does (half up), `floor` is the exact CDF of a discrete law.
+    """
+
+    v_min: float
+    v_max: float
+    atoms: int
+    projection: str = "cramer"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.v_min) and np.isfinite(self.v_max) and self.v_min < self.v_max):
+            raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
+        if self.atoms < 2:
+            raise ValueError(f"atoms must be at least 2, got {self.atoms}")
+        look_up("projection", self.projection, PROJECTIONS)
+
+    @property
+    def outputs(self) -> int:
+        """F at every atom but the last."""
+        return self.atoms - 1
+
+    @property
+    def spacing(self) -> float:
+        """Δz."""
+        return (self.v_max - self.v_min) / (self.atoms - 1)
+
+    @property
+    def support(self) -> Floats:
+        """z_1 … z_m."""
+        return np.linspace(self.v_min, self.v_max, self.atoms)
+
+    def shift(self, reward: ArrayLike, discount: ArrayLike) -> Shift:
+        """T and t, in float64 whatever the engine's precision."""
+        r, gamma = _transitions(reward, discount)
+        return PROJECTIONS[self.projection](self, r[..., None], gamma[..., None])
+
+    def mean(self, prediction: Any) -> Any:
+        """Σ z_j p_j, which is z_m − Δz Σ_{j<m} F_j."""
+        return self.v_max - self.spacing * prediction.sum(-1)
+
+    def probabilities(self, prediction: Floats) -> Floats:
+        """Masses p_1 … p_m of CDFs [..., m − 1]."""
+        ends = (*prediction.shape[:-1], 1)
+        return np.diff(np.concatenate([np.zeros(ends), prediction, np.ones(ends)], axis=-1), axis=-1)
+
+    def point_mass(self, value: ArrayLike) -> Floats:
+        """The CDF of a known return, projected as the target projects it."""
+        return self.shift(value, np.zeros_like(np.asarray(value, dtype=float))).constant
+
+
+def _cramer(target: CdfTarget, r: Floats, gamma: Floats) -> Shift:
+    """g_j is the mean of the shifted CDF over [z_j, z_{j+1})."""
+    n = target.outputs
+    left = (r + gamma * target.support - target.v_min) / target.spacing  # where r + γ z_k falls, in cells
+    row = np.floor(left[..., :n] + TOLERANCE)
+    inside = np.minimum(1.0 - np.clip(left[..., :n] - row, 0.0, 1.0), gamma)
+    weight = np.stack([inside, gamma - inside], axis=-2)
+    constant = np.clip(np.arange(1, n + 1) - left[..., n:], 0.0, 1.0)
+    return Shift(*_keep_on_grid(row.astype(np.int64), weight, n), constant)
+
+
+def _keep_on_grid(row: Integers, weight: Floats, n: int) -> tuple[Integers, Floats]:
+    """Drop what falls outside the grid; a source that straddles V_min keeps its upper part, in row 0."""
+    here, above = weight[..., 0, :], weight[..., 1, :]
+    straddles = row == -1
+    here = np.where(straddles, above, np.where((row < 0) | (row >= n), 0.0, here))
+    above = np.where((row < 0) | (row >= n - 1), 0.0, above)
+    return np.clip(row, 0, n - 1), np.ascontiguousarray(np.stack([here, above], axis=-2))
+
+
+def _one_source(target: CdfTarget, r: Floats, gamma: Floats, half: float) -> Shift:
+    """g_j = F' at one atom, the one at or below (z_j − r)/γ + half a cell or none."""
+    n = target.outputs
+    ended = gamma == 0
+    at = ((target.support[:n] - r) / np.where(ended, 1.0, gamma) - target.v_min) / target.spacing
+    at = np.where(ended, np.where(target.support[:n] >= r - TOLERANCE * target.spacing, np.inf, -np.inf), at)
+    below, beyond = at < -TOLERANCE, at >= n - TOLERANCE
+    source = np.floor(np.where(below | beyond, 0.0, at) + half + TOLERANCE).astype(np.int64)
+    constant = (beyond | (source >= n)).astype(float)
+    used = ~below & (constant == 0)
+    row = np.zeros((*at.shape[:-1], n + 1), dtype=np.int64)
+    here = np.zeros((*at.shape[:-1], n + 1))
+    target_row = np.broadcast_to(np.arange(n), at.shape)
+    slot = np.where(used, source, n)  # slot n collects what no source feeds, and is cut off
+    np.put_along_axis(row, slot, target_row, axis=-1)
+    np.put_along_axis(here, slot, 1.0, axis=-1)
+    weight = np.stack([here[..., :n], np.zeros_like(here[..., :n])], axis=-2)
+    return Shift(row[..., :n].copy(), weight, constant)
+
+
+PROJECTIONS = {
+    "cramer": _cramer,
+    "nearest": lambda target, r, gamma: _one_source(target, r, gamma, half=0.5),
+    "floor": lambda target, r, gamma: _one_source(target, r, gamma, half=0.0),
+}
+
+
+def cramer_distance(first: ArrayLike, second: ArrayLike, spacing: float) -> Floats:
+    """ℓ2 between laws on the atoms, from their CDFs [..., m − 1]: (∫ (F − G)²)^½."""
+    gap = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    return np.sqrt(spacing * (gap**2).sum(axis=-1))
+
+
+def sup_cramer_distance(first: ArrayLike, second: ArrayLike, spacing: float) -> float:
+    """ℓ̄2: the largest ℓ2 over the states [states, m − 1] (paper, Proposition 1)."""
+    return float(np.max(cramer_distance(first, second, spacing)))
+
+
+def _transitions(reward: ArrayLike, discount: ArrayLike) -> tuple[Floats, Floats]:
+    r, gamma = np.broadcast_arrays(finite("reward", reward), finite("discount", discount))
+    within("discount", gamma, 0.0, 1.0)
+    return r, gamma

@@ -1,0 +1,125 @@
+"""Everything that can happen in a finite problem, as one table, and the sampler that feeds every engine."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.checks import Floats, Integers, finite, shape, within
+from algorithms.targets import Shift, Target
+
+
+@dataclass(frozen=True)
+class TransitionTable:
+    """Outcomes grouped by state: state s owns rows offsets[s] … offsets[s+1] − 1.
+
+    probability  [outcomes]  of the outcome in its state, under the behaviour policy
+    discount     [outcomes]  γ, and 0 where the episode ends
+    rho          [outcomes]  importance ratio of the action behind the outcome
+    start        [states]    where episodes start; where every transition starts if `iid`
+    """
+
+    offsets: Integers
+    probability: Floats
+    next_state: Integers
+    reward: Floats
+    discount: Floats
+    rho: Floats
+    ends: NDArray[np.bool_]
+    start: Floats
+    iid: bool = False
+    _threshold: Floats = field(init=False, repr=False, compare=False)
+    _alias: Integers = field(init=False, repr=False, compare=False)
+    _start_threshold: Floats = field(init=False, repr=False, compare=False)
+    _start_alias: Integers = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        outcomes = len(self.probability)
+        for name in ("probability", "reward", "discount", "rho", "start"):
+            object.__setattr__(self, name, finite(name, getattr(self, name)))
+        for name in ("offsets", "next_state"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int64))
+        for name in ("next_state", "reward", "discount", "rho", "ends"):
+            shape(name, getattr(self, name), (outcomes,))
+        within("discount", self.discount, 0.0, 1.0)
+        within("next_state", self.next_state, 0, self.states - 1)
+        if (self.rho < 0).any():
+            raise ValueError(f"rho must not be negative, got {self.rho.min()}")
+        threshold, alias = np.empty(outcomes), np.empty(outcomes, dtype=np.int64)
+        for state, (low, high) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
+            name = f"probability of the outcomes of state {state}"
+            threshold[low:high], alias[low:high] = alias_table(name, self.probability[low:high])
+        start_threshold, start_alias = alias_table("start", self.start)
+        object.__setattr__(self, "_threshold", threshold)
+        object.__setattr__(self, "_alias", alias)
+        object.__setattr__(self, "_start_threshold", start_threshold)
+        object.__setattr__(self, "_start_alias", start_alias)
+
+    @property
+    def states(self) -> int:
+        """How many states there are."""
+        return len(self.offsets) - 1
+
+    @property
+    def state(self) -> Integers:
+        """[outcomes]: the state that each outcome belongs to."""
+        return np.repeat(np.arange(self.states), np.diff(self.offsets))
+
+    def sampling(self) -> tuple[NDArray, ...]:
+        """What the compiled sampler reads."""
+        sampler = (self.offsets, self._threshold, self._alias, self.next_state, self.ends)
+        return (*sampler, self._start_threshold, self._start_alias)
+
+    def batch(self, outcome: Integers, inputs: Floats, target: Target) -> "Batch":
+        """The transitions with these outcome numbers [lanes, batch], with `inputs` [states, k] for x."""
+        shift = target.shift(self.reward, self.discount).take(outcome)
+        x, x_next = inputs[self.state[outcome]], inputs[self.next_state[outcome]]
+        return Batch(x, x_next, shift, self.rho[outcome])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Transitions for `directions` and `step`:  x, x_next  [lanes, batch, k]   rho  [lanes, batch].
+
+    action and next_action  [lanes, batch]  pick an output of networks that have one per action.
+    """
+
+    x: Floats
+    x_next: Floats
+    shift: Shift
+    rho: Floats
+    action: Integers | None = None
+    next_action: Integers | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", finite("x", self.x))
+        object.__setattr__(self, "x_next", finite("x_next", self.x_next))
+        object.__setattr__(self, "rho", finite("rho", self.rho))
+        shape("x", self.x, (None, None, None))
+        shape("x_next", self.x_next, self.x.shape)
+        shape("rho", self.rho, self.x.shape[:2])
+        shape("shift.row", self.shift.row, (*self.x.shape[:2], None))
+
+
+def alias_table(name: str, probability: Floats) -> tuple[Floats, Integers]:
+    """Walker's alias table: one uniform number picks an outcome in O(1), however many there are."""
+    n = len(probability)
+    if n == 0:
+        raise ValueError(f"{name} must not be empty")
+    if (probability < 0).any():
+        raise ValueError(f"{name} must not be negative, got {probability.min()}")
+    if abs(probability.sum() - 1.0) > 1e-9:
+        raise ValueError(f"{name} must sum to 1, got {probability.sum():.12g}")
+    scaled = probability / probability.sum() * n
+    threshold, alias = np.ones(n), np.arange(n)
+    small = [i for i in range(n) if scaled[i] < 1.0]
+    large = [i for i in range(n) if scaled[i] >= 1.0]
+    while small and large:
+        low, high = small.pop(), large[-1]
+        threshold[low], alias[low] = scaled[low], high
+        scaled[high] -= 1.0 - scaled[low]
+        if scaled[high] < 1.0:
+            small.append(large.pop())
+    for rest in small:  # rounding left them a hair under 1, unless nothing may be drawn there
+        threshold[rest] = 1.0 if scaled[rest] > 0.5 else 0.0
+    return threshold, alias

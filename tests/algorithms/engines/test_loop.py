@@ -1,0 +1,78 @@
+"""Runs of the torch engines: the linear engine's numbers, on the linear engine's transitions."""
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms import rules
+from algorithms.engines.linear import LinearEngine
+from algorithms.engines.loop import run
+from algorithms.engines.mlp import MlpEngine
+from algorithms.engines.module import ModuleEngine
+from algorithms.sampler import Sampler
+from algorithms.stepping import RobbinsMonro
+from algorithms.streams import lane_streams
+from algorithms.targets import CdfTarget, ValueTarget
+from tests.problems import baird, walk
+
+LANES = 3
+
+
+def linear_and_torch(each, steps, alpha, beta, **options):
+    """Baird's star by the linear engine, by a bias-free network of depth 0, and by a module."""
+    table, features, theta = baird()
+    streams = lane_streams(2, range(LANES))
+    engine = LinearEngine(each, table, features, ValueTarget())
+    state = engine.start(theta, streams)
+    curves = engine.run(state, steps, alpha, beta, snapshots=[steps // 2, steps], **options)
+
+    module = torch.nn.Linear(8, 1, bias=False, dtype=torch.float64)
+    other = ModuleEngine(each, module)
+    parameters = {"weight": torch.as_tensor(theta).expand(LANES, 1, 8).clone()}
+    aux = other.zeros(parameters)
+    torch_curves = run(
+        other, parameters, aux, Sampler(table, streams), features, ValueTarget(), steps, alpha, beta,
+        snapshots=[steps // 2, steps], **options,
+    )  # fmt: skip
+    return state, curves, torch_curves
+
+
+@pytest.mark.parametrize("each", [rules.gtd2, rules.tdrc(1.0)], ids=lambda r: r.name)
+@pytest.mark.parametrize("options", [{}, {"radius": 5.0}, {"schedule": RobbinsMonro(offset=10.0)}], ids=str)
+def test_a_module_run_is_the_linear_run(each, options):
+    state, curves, found = linear_and_torch(each, 300, 0.005, 0.05, **options)
+    for i in range(2):
+        np.testing.assert_allclose(found.theta[i]["weight"].numpy(), curves.theta[i], rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(found.w[1]["weight"].numpy(), state.w, rtol=1e-9, atol=1e-11)
+    assert found.died.tolist() == [-1] * LANES
+
+
+def test_deaths_have_the_linear_engines_dates():
+    state, _, found = linear_and_torch(rules.td, 3000, 1.5, 0.1)
+    assert state.diverged.all()
+    assert found.died.tolist() == state.died.tolist()
+
+
+def test_a_lane_run_alone_equals_the_lane_among_64_and_death_stays_at_home():
+    target = CdfTarget(-2, 2, 5)
+    engine = MlpEngine(rules.gtd2, (5, 4), target)
+    theta = engine.init(64)
+    theta[0][3] = 1e300  # this lane overflows at once
+    streams = lane_streams(0, range(64))
+    begin = [part[37:38].clone() for part in theta]
+    args = (np.eye(5), target, 40, 0.05, 0.2)
+    found = run(engine, theta, engine.zeros(theta), Sampler(walk(), streams), *args, snapshots=[40])
+    alone = run(engine, begin, engine.zeros(begin), Sampler(walk(), streams[37:38]), *args, snapshots=[40])
+    for many, one in zip(found.theta[0], alone.theta[0], strict=True):
+        torch.testing.assert_close(many[37:38], one, rtol=1e-12, atol=1e-14)
+    assert (found.died >= 0).sum() == (found.died[3] >= 0)
+
+
+def test_inputs_must_fit_the_table():
+    engine = MlpEngine(rules.gtd2, (5, 4), ValueTarget())
+    theta = engine.init(1)
+    sampler = Sampler(walk(), lane_streams(0, [0]))
+    with pytest.raises(ValueError, match=r"inputs must have shape \(5, any\), got \(4, 4\)"):
+        run(engine, theta, engine.zeros(theta), sampler, np.eye(4), ValueTarget(), 1, 0.1, 0.1)
+    with pytest.raises(ValueError, match="radius must be positive, got -1"):
+        run(engine, theta, engine.zeros(theta), sampler, np.eye(5), ValueTarget(), 1, 0.1, 0.1, radius=-1)

@@ -1,0 +1,133 @@
+"""Rules are arithmetic: the same on floats, arrays and tensors, and honest about themselves."""
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms import rules
+from algorithms.rule import Cotangents, Promise, Rule, rule
+
+EVERY = [*rules.RULES.values(), rules.greedy_gq(0.0), rules.greedy_gq(0.5), rules.tdrc(1.0)]
+
+
+@pytest.mark.parametrize("each", EVERY, ids=lambda r: r.name)
+def test_floats_arrays_and_tensors_agree(each):
+    delta, u, rho = np.random.default_rng(0).normal(size=(3, 5))
+    arrays = each(delta, u, rho)
+    tensors = each(*(torch.as_tensor(part) for part in (delta, u, rho)))
+    for i in range(5):
+        floats = each(float(delta[i]), float(u[i]), float(rho[i]))
+        assert [float(a[i]) for a in arrays] == [float(x) for x in floats] == [float(t[i]) for t in tensors]
+
+
+@pytest.mark.parametrize("each", EVERY, ids=lambda r: r.name)
+@pytest.mark.parametrize("rho", [0.0, 0.4, 7.0])
+def test_six_coefficients_are_the_whole_rule(each, rho):
+    delta, u = np.random.default_rng(1).normal(size=(2, 20))
+    np.testing.assert_allclose(np.stack(each(delta, u, rho)), each.coefficients(rho) @ np.stack([delta, u]), atol=1e-14)
+
+
+def test_the_table_is_the_design_table():
+    def at(name, rho=2.0):
+        return rules.find_rule(name).coefficients(rho).tolist()
+
+    assert at("gtd2") == [[0, -2], [0, 2], [2, -1]]
+    assert at("tdc") == [[-2, 0], [0, 2], [2, -1]]
+    assert at("gtd2_sb") == [[0, -2], [0, 2], [2, -2]]
+    assert at("tdc_sb") == [[-2, 0], [0, 2], [2, -2]]
+    assert at("greedy_gq(0.25)") == [[-2, 0], [0, 0.5], [2, -1]]
+    assert at("td") == [[-2, 0], [0, 0], [0, 0]]
+    assert at("residual_gradient") == [[-2, 0], [2, 0], [0, 0]]
+    assert at("tdrc(3)") == at("tdc")
+    assert rules.find_rule("tdrc(kappa=3)").w_decay == 3.0
+    assert [r.name for r in EVERY if not r.curvature] == [
+        "td",
+        "residual_gradient",
+        "greedy_gq(eta=0)",
+        "greedy_gq(eta=0.5)",
+    ]
+
+
+def test_semi_gradient_td_promises_no_stability():
+    assert rules.td.promises == {Promise.LINEAR_COST}
+    assert rules.gtd2.promises == rules.ALL
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("gtd3", "no rule 'gtd3'; did you mean 'gtd2'?"),
+        ("greedy_qg", "did you mean 'greedy_gq'?"),
+        ("gtd2(3)", "'gtd2' takes no parameter"),
+        ("greedy_gq(x)", "eta must be a number, got 'x'"),
+        ("greedy_gq(kappa=1)", "takes 'eta', got 'kappa'"),
+        ("greedy_gq(2)", r"eta must be in \[0, 1\], got 2"),
+        ("tdrc(-1)", "kappa must be at least 0, got -1"),
+        ("a b", "write a name"),
+    ],
+)
+def test_unknown_names_and_parameters_say_what_to_write(name, says):
+    with pytest.raises(ValueError, match=says):
+        rules.find_rule(name)
+
+
+def _wrong():
+    def two_arguments(delta, u):
+        return Cotangents(delta, u, u)
+
+    def plain_tuple(delta, u, rho):
+        return (delta, u, u)
+
+    def returns_nan(delta, u, rho):
+        return Cotangents(delta, u, float("nan"))
+
+    def raises(delta, u, rho):
+        return Cotangents(delta, u, undefined)  # noqa: F821
+
+    def squares(delta, u, rho):
+        return Cotangents(delta * delta, u, u)
+
+    def adds_one(delta, u, rho):
+        return Cotangents(delta + 1.0, u, u)
+
+    def none(delta, u, rho):
+        return None
+
+    return [
+        (two_arguments, r"'two_arguments' must take \(delta, u, rho\)"),
+        (plain_tuple, "must return Cotangents"),
+        (returns_nan, "must return finite numbers"),
+        (raises, "'raises' raised NameError"),
+        (squares, "'squares' is not linear in .delta, u.: declare linear=False"),
+        (adds_one, "'adds_one' is not linear"),
+        (none, "must return Cotangents.*got None"),
+    ]
+
+
+@pytest.mark.parametrize(("function", "says"), _wrong(), ids=lambda x: getattr(x, "__name__", ""))
+def test_a_wrong_rule_is_refused_when_it_is_made(function, says):
+    with pytest.raises(ValueError, match=says):
+        rule(function)
+
+
+def test_what_is_not_a_function_is_refused():
+    with pytest.raises(ValueError, match="must be a function, got int"):
+        Rule("three", 3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="w_decay must be 0 or more, got -1"):
+        rule(rules.tdc.function, w_decay=-1.0)
+
+
+def test_a_nonlinear_rule_may_declare_itself_and_has_no_coefficients():
+    @rule(linear=False)
+    def squashed(delta, u, rho):
+        return Cotangents(-rho * delta / (1 + abs(delta)), rho * u, rho * delta - u)
+
+    with pytest.raises(ValueError, match="no coefficients"):
+        squashed.coefficients(1.0)
+
+
+def test_the_source_hash_sees_source_parameters_and_declarations():
+    hashes = {r.source_hash for r in (rules.gtd2, rules.tdc, rules.greedy_gq(0.1), rules.greedy_gq(0.2))}
+    assert len(hashes) == 4
+    assert rules.greedy_gq(0.1).source_hash == rules.greedy_gq(0.1).source_hash
+    assert rule(rules.gtd2.function, curvature=False).source_hash != rules.gtd2.source_hash

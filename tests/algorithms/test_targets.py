@@ -1,0 +1,159 @@
+"""CDF targets against their definitions, computed the long way."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms.targets import (
+    PROJECTIONS,
+    CdfTarget,
+    ValueTarget,
+    cramer_distance,
+    sup_cramer_distance,
+)
+
+
+def decimals(low, high):
+    """Numbers with few digits: ties on the grid are common, near-ties inside the tolerance impossible."""
+    return st.integers(int(low * 64), int(high * 64)).map(lambda n: n / 64)
+
+
+targets = st.builds(
+    lambda low, width, atoms, projection: CdfTarget(low, low + width, atoms, projection),
+    decimals(-5, 5),
+    decimals(0.5, 10),
+    st.integers(2, 12),
+    st.sampled_from(sorted(PROJECTIONS)),
+)
+rewards = decimals(-8, 8)
+discounts = st.one_of(st.just(0.0), st.just(1.0), decimals(0.1, 1.0))
+
+
+def law(seed: int, target: CdfTarget) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.ones(target.atoms))
+
+
+def shifted_cdf(target, p, r, gamma, z):
+    """P(r + γZ ≤ z) for the discrete law p."""
+    return p[r + gamma * target.support <= z + 1e-9 * target.spacing].sum()
+
+
+@given(targets, rewards, discounts, st.integers(0, 99))
+def test_every_projection_is_its_definition(target, r, gamma, seed):
+    p = law(seed, target)
+    F = np.cumsum(p)[:-1]
+    shift = target.shift(r, gamma)
+    g = shift.matrix() @ F + shift.constant
+    z, dz = target.support, target.spacing
+    if target.projection == "cramer":  # C51: clip, then split each mass between its neighbours
+        masses = np.zeros(target.atoms)
+        at = np.clip((np.clip(r + gamma * z, z[0], z[-1]) - z[0]) / dz, 0, target.atoms - 1)
+        for mass, where in zip(p, at, strict=True):
+            low = min(int(where), target.atoms - 2)
+            masses[low] += mass * (1 - (where - low))
+            masses[low + 1] += mass * (where - low)
+        expected = np.cumsum(masses)[:-1]
+    elif target.projection == "floor" or gamma == 0:
+        expected = np.array([shifted_cdf(target, p, r, gamma, x) for x in z[:-1]])
+        if target.projection == "floor":  # from V_max on F = 1, whatever lies beyond
+            expected = np.where((z[:-1] - r) >= gamma * (z[-1] - 1e-9 * dz), 1.0, expected) if gamma else expected
+    else:
+        y = ((z[:-1] - r) / gamma - z[0]) / dz
+        full = np.append(F, 1.0)
+        index = np.clip(np.floor(y + 0.5 + 1e-9), 0, target.atoms - 1).astype(int)
+        expected = np.where(y < -1e-9, 0.0, np.where(y >= target.atoms - 1 - 1e-9, 1.0, full[index]))
+    np.testing.assert_allclose(g, expected, atol=1e-6)
+
+
+@given(targets, rewards, discounts, st.integers(0, 99))
+def test_the_torch_form_is_the_matrix_and_its_transpose_is_exact(target, r, gamma, seed):
+    rng = np.random.default_rng(seed)
+    f, cotangent = rng.normal(size=(2, target.outputs))
+    shift = target.shift(r, gamma)
+    tensors = shift.tensors(torch.float64)
+    applied = tensors.apply(torch.as_tensor(f)).numpy()
+    np.testing.assert_allclose(applied, shift.matrix() @ f + shift.constant, atol=1e-13)
+    pulled = tensors.transpose(torch.as_tensor(cotangent)).numpy()
+    np.testing.assert_allclose(pulled, shift.matrix().T @ cotangent, atol=1e-13)
+
+
+@given(targets, rewards, discounts, st.integers(0, 99))
+def test_a_law_stays_a_law(target, r, gamma, seed):
+    shift = target.shift(r, gamma)
+    g = shift.matrix() @ np.cumsum(law(seed, target))[:-1] + shift.constant
+    assert (g >= -1e-12).all()
+    assert (g <= 1 + 1e-12).all()
+    assert (np.diff(g) >= -1e-12).all()
+
+
+@given(st.floats(0.05, 1.0), st.integers(2, 30), st.integers(0, 99))
+def test_cramer_keeps_the_mean_where_nothing_is_clipped(gamma, atoms, seed):
+    target = CdfTarget(-2.0, 3.0, atoms)
+    r = (1 - gamma) * 0.7  # a convex mean of the range and 0.7, so inside
+    F = np.cumsum(law(seed, target))[:-1]
+    shift = target.shift(r, gamma)
+    assert target.mean(shift.matrix() @ F + shift.constant) == pytest.approx(r + gamma * target.mean(F), abs=1e-12)
+
+
+@pytest.mark.parametrize("projection", sorted(PROJECTIONS))
+def test_an_ended_episode_is_a_point_mass_at_the_reward(projection):
+    target = CdfTarget(0.0, 4.0, 5, projection)
+    assert target.point_mass(2.0).tolist() == [0, 0, 1, 1]
+    assert target.point_mass(-1.0).tolist() == [1, 1, 1, 1]
+    assert target.point_mass(9.0).tolist() == [0, 0, 0, 0]
+    between = [0, 0, 0.75, 1] if projection == "cramer" else [0, 0, 0, 1]
+    assert target.point_mass(2.25).tolist() == between
+    assert not target.shift(2.0, 0.0).weight.any()
+
+
+def test_probabilities_and_mean_invert_the_cdf():
+    target = CdfTarget(-1.0, 2.0, 7)
+    p = law(3, target)
+    F = np.cumsum(p)[:-1]
+    np.testing.assert_allclose(target.probabilities(F), p, atol=1e-15)
+    assert target.mean(F) == pytest.approx(p @ target.support, abs=1e-14)
+
+
+def test_a_value_target_is_r_plus_gamma_v():
+    shift = ValueTarget().shift([1.0, -2.0], [0.9, 0.0])
+    g = shift.tensors(torch.float64).apply(torch.tensor([[3.0], [5.0]], dtype=torch.float64))
+    assert g.tolist() == [[1.0 + 0.9 * 3.0], [-2.0]]
+
+
+def test_cramer_distance_is_the_integral():
+    target = CdfTarget(0.0, 1.0, 2)
+    assert cramer_distance([1.0], [0.0], target.spacing) == 1.0  # point masses at 0 and at 1
+    F, G = np.random.default_rng(0).random((2, 3, 4))
+    assert sup_cramer_distance(F, G, 0.5) == max(np.sqrt(0.5 * ((F - G) ** 2).sum(1)))
+
+
+def test_float32_positions_choose_the_same_floor_indices():
+    target = CdfTarget(-1.0, 1.0, 21, "floor")
+    exact = np.arange(-10, 11) * target.spacing
+    rows = target.shift(exact, 1.0).row
+    rows32 = target.shift(exact.astype(np.float64) * (1 + 1e-12), 1.0).row
+    assert (rows == rows32).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((0.0, 1.0, 1), "atoms must be at least 2, got 1"),
+        ((1.0, 1.0, 5), "v_min must be below v_max, got v_min=1.0, v_max=1.0"),
+        ((0.0, float("nan"), 5), "v_max=nan"),
+        ((0.0, 1.0, 5, "neerest"), "no projection 'neerest'; did you mean 'nearest'?"),
+    ],
+)
+def test_impossible_grids_are_refused(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        CdfTarget(*arguments)
+
+
+def test_impossible_transitions_are_refused():
+    for target in (ValueTarget(), CdfTarget(0, 1, 3)):
+        with pytest.raises(ValueError, match=r"discount must be in \[0, 1\], got 1.5"):
+            target.shift(0.0, 1.5)
+        with pytest.raises(ValueError, match="reward must be finite, got nan"):
+            target.shift([0.0, float("nan")], 0.5)
