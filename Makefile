@@ -30,7 +30,7 @@ lint: $(READY)  ## ruff and the type checker
 	$(BIN)/mypy
 
 bench: $(READY)  ## speed as ratios, from alternating runs in one process
-	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=min,median,rounds -s
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=min,median,rounds --benchmark-sort=name -s
 
 clean:  ## remove what make made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .benchmarks

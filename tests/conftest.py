@@ -1,5 +1,7 @@
 """What every test shares."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -9,3 +11,8 @@ def _reproducible() -> None:
     """One thread a process, as the engines run, and torch's own draws the same each time."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Speed targets are measured by `make bench` alone; a timed test would fail on a busy machine."""
+    return True if collection_path.name == "benchmarks" and not config.getoption("benchmark_enable") else None

@@ -100,13 +100,13 @@ def _cotangents(theta, w, x, at, x_next, at_next, shifts, pair, linear, c, ratio
     health = 0.0
     for j in range(n):
         delta, u = work[3, j] + constant[pair, j] - work[0, j], work[2, j]
-        health += 0.0 * delta + 0.0 * u
         if linear:
             work[0, j] = c[ratio, 0, 0] * delta + c[ratio, 0, 1] * u
             work[3, j] = c[ratio, 1, 0] * delta + c[ratio, 1, 1] * u
             work[2, j] = c[ratio, 2, 0] * delta + c[ratio, 2, 1] * u
         else:
             work[0, j], work[3, j], work[2, j] = rule(delta, u, rho)
+        health += 0.0 * (work[0, j] + work[3, j] + work[2, j]) + 0.0 * (delta + u)
     work[3, n] = 0.0
     for j in range(n):
         low = row[pair, j]

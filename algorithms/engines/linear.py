@@ -29,7 +29,7 @@ class LinearState:
     w_mean: Floats
     mass: Floats  # [lanes]  Σ α_t
     sampler: Sampler
-    died: Integers  # [lanes]  the first step whose prediction, target or tangent was not finite, or −1
+    died: Integers  # [lanes]  the first step with a δ, u or cotangent that was not finite, or −1
     steps: int = 0
 
     @property

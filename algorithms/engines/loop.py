@@ -71,8 +71,8 @@ def run(
         outcomes = torch.as_tensor(sampler.draw(length))
         for step in range(length):
             batch = every(outcomes[step])
-            delta, u = engine.step(theta, w, batch, alpha * alphas[done + step], beta * betas[done + step])
-            health.append((0.0 * delta).sum((1, 2)) + (0.0 * u).sum((1, 2)))
+            parts = engine.step(theta, w, batch, alpha * alphas[done + step], beta * betas[done + step])
+            health.append(sum(0.0 * part for part in parts).sum((1, 2)))
             if radius < np.inf:
                 _project(theta, radius)
                 _project(w, radius)

@@ -23,7 +23,7 @@ from torch import Tensor
 from algorithms.checks import at_least
 from algorithms.engines.activations import ACTIVATIONS
 from algorithms.engines.heads import Head, head_for, temporal_difference
-from algorithms.engines.tensors import TensorBatch, step_factors
+from algorithms.engines.tensors import Parts, TensorBatch, step_factors
 from algorithms.names import look_up
 from algorithms.rule import Rule
 from algorithms.targets import Target
@@ -77,10 +77,8 @@ class MlpEngine:
             h = h.unflatten(-1, (self.actions, self.head.logits))
         return self.head.predict(h)
 
-    def step(
-        self, theta: Weights, w: Weights, batch: Batch | TensorBatch, alpha: Any, beta: Any
-    ) -> tuple[Tensor, Tensor]:
-        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place; alpha and beta are numbers or [lanes]. Returns (δ, u)."""
+    def step(self, theta: Weights, w: Weights, batch: Batch | TensorBatch, alpha: Any, beta: Any) -> Parts:
+        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place; alpha and beta are numbers or [lanes]. Returns δ, u, p, t, q."""
         data = TensorBatch.of(batch, self.dtype)
         d_theta, d_w, keep = step_factors(alpha, beta, self.rule.w_decay, data.x.shape[1], self.dtype)
 
@@ -105,7 +103,7 @@ class MlpEngine:
         return g_theta, g_w
 
     @torch.no_grad()
-    def _pass(self, theta: Weights, w: Weights, data: TensorBatch, emit: Any) -> tuple[Tensor, Tensor]:
+    def _pass(self, theta: Weights, w: Weights, data: TensorBatch, emit: Any) -> Parts:
         """Forward and backward once; `emit` gets, from the top layer down, the factors of G_θ and G_w."""
         lanes, size, _ = data.x.shape
         stacks = self._stacks(lanes, size)
@@ -136,8 +134,8 @@ class MlpEngine:
         y = a if chosen is None else _take(a, chosen, self.actions)
         f, f_next, u, saved = self.head.forward(y, size)
         delta = temporal_difference(data.shift, f, f_next)
-        prediction, target, tangent = self.rule(delta, u, data.rho)
-        stack = torch.cat([prediction, data.shift.transpose(target), tangent], 1)
+        p, t, q = self.rule(delta, u, data.rho)
+        stack = torch.cat([p, data.shift.transpose(t), q], 1)
         out = self.head.backward(stack, saved, size, curvature)
         if chosen is not None:
             out = _put(out, chosen, self.actions)
@@ -160,7 +158,7 @@ class MlpEngine:
                     out[:, :size].addcmul_(bent, d_tangent)
             rows = min(below, 2 * size) if layer == 0 else below
             emit(layer, h[:, :rows], inner[:, :rows], h[:, :size], inner[:, 2 * size :])
-        return delta, u
+        return delta, u, p, t, q
 
     def _stacks(self, lanes: int, size: int) -> list[Tensor]:
         """Input stacks of every layer, kept between steps, with their constant column in place."""

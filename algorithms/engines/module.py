@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, jvp, stack_module_state, vmap
 
 from algorithms.engines.heads import temporal_difference
-from algorithms.engines.tensors import TensorBatch, step_factors
+from algorithms.engines.tensors import Parts, TensorBatch, step_factors
 from algorithms.rule import Rule
 from algorithms.targets import Shift
 from algorithms.transitions import Batch
@@ -42,10 +42,8 @@ class ModuleEngine:
         g_theta, g_w, _ = self._directions(theta, w, batch)
         return g_theta, g_w
 
-    def step(
-        self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch, alpha: Any, beta: Any
-    ) -> tuple[Tensor, Tensor]:
-        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place. Returns (δ, u)."""
+    def step(self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch, alpha: Any, beta: Any) -> Parts:
+        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place. Returns δ, u, p, t, q."""
         g_theta, g_w, parts = self._directions(theta, w, batch)
         minus_alpha, plus_beta, _ = step_factors(alpha, beta, 0.0, 1, next(iter(theta.values())).dtype)
         for name in theta:
@@ -57,7 +55,7 @@ class ModuleEngine:
 
     def _directions(
         self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch
-    ) -> tuple[Parameters, Parameters, tuple[Tensor, Tensor]]:
+    ) -> tuple[Parameters, Parameters, Parts]:
         data = TensorBatch.of(batch, next(iter(theta.values())).dtype)
         shift = (data.shift.row, data.shift.weight, data.shift.constant)
         lane = grad(self._objective, argnums=(0, 1), has_aux=True)
@@ -74,7 +72,7 @@ class ModuleEngine:
         x_next: Tensor,
         shift: tuple[Tensor, ...],
         rho: Tensor,
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    ) -> tuple[Tensor, Parts]:
         """Σ p·f + t·g + q·u with the cotangents held constant: its gradient is (G_θ, G_w)."""
 
         def predict(parameters: Parameters, inputs: Tensor) -> Tensor:
@@ -90,4 +88,4 @@ class ModuleEngine:
         delta = temporal_difference(maps, f, f_next)
         p, t, q = self.rule(delta.detach(), u.detach(), rho)
         total = (p * f).sum() + (t * maps.apply(f_next)).sum() + (q * u).sum()
-        return total / x.shape[0], (delta.detach(), u.detach())
+        return total / x.shape[0], (delta.detach(), u.detach(), p, t, q)

@@ -12,6 +12,8 @@ from algorithms.stepping import check_steps
 from algorithms.targets import Shift
 from algorithms.transitions import Batch
 
+Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # δ, u and the three cotangents of a step
+
 
 @dataclass(frozen=True)
 class TensorBatch:

@@ -1,0 +1,97 @@
+"""The linear engine on Baird's star: against a plain numpy loop, over atoms, over threads, and its first compile."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from algorithms import rules
+from algorithms.engines.linear import LinearEngine
+from algorithms.streams import lane_streams
+from algorithms.targets import CdfTarget, ValueTarget
+from tests.benchmarks.alternating import alternating, report, seconds
+from tests.problems import baird
+
+STEPS = 2000
+
+
+def numpy_loop(steps):
+    """The same run as one writes it first: draw a transition, compute δ and u, update θ and w."""
+    table, features, theta = baird()
+    states, nexts, ratios = table.state, table.next_state, table.rho
+
+    def run():
+        rng = np.random.default_rng(0)
+        parameters, w, s = theta[0].copy(), np.zeros(8), 0
+        for _ in range(steps):
+            outcome = 7 * s + rng.integers(7)
+            s, s_next, rho = states[outcome], nexts[outcome], ratios[outcome]
+            phi, phi_next = features[s], features[s_next]
+            delta = 0.99 * (parameters @ phi_next) - parameters @ phi
+            u = w @ phi
+            parameters += 2**-8 * rho * u * (phi - 0.99 * phi_next)
+            w += 2**-8 * (rho * delta - u) * phi
+            s = s_next
+        return parameters
+
+    return run
+
+
+def engine_run(target, theta, lanes, steps, threads):
+    table, features, _ = baird()
+    engine = LinearEngine(rules.gtd2, table, features, target)
+    state = engine.start(theta, lane_streams(0, range(lanes)))
+    return lambda: engine.run(state, steps, 2**-8, 2**-8, threads=threads)
+
+
+@pytest.mark.benchmark(group="linear engine")
+def test_against_a_plain_numpy_loop(benchmark):
+    ours = engine_run(ValueTarget(), baird()[2], 64, STEPS, threads=1)
+    ours()
+    ratio = 64 / alternating(ours, numpy_loop(STEPS))
+    report(benchmark, "numpy loop / linear engine, GTD2 on Baird's star, one thread", ratio, "≥ 150")
+    benchmark(ours)
+    report(benchmark, "ns per lane-step", benchmark.stats.stats.min / 64 / STEPS * 1e9, "-")
+    assert ratio >= 150
+
+
+@pytest.mark.benchmark(group="linear engine")
+def test_cost_per_parameter_does_not_grow_with_the_atoms(benchmark):
+    one = engine_run(ValueTarget(), np.zeros((1, 8)), 64, STEPS, threads=1)
+    many = engine_run(CdfTarget(-1, 1, 51), np.zeros((50, 8)), 64, STEPS // 50, threads=1)
+    one()
+    ratio = alternating(many, one)
+    report(benchmark, "cost per parameter, 51 atoms / one value", ratio, "≤ 1")
+    benchmark(many)
+    assert ratio <= 1
+
+
+@pytest.mark.benchmark(group="linear engine")
+def test_two_threads_against_one(benchmark):
+    one, two = (engine_run(ValueTarget(), baird()[2], 256, STEPS, threads) for threads in (1, 2))
+    one()
+    two()
+    ratio = 1 / alternating(two, one, pairs=15)
+    report(benchmark, "one thread / two threads, 256 lanes", ratio, "≥ 1.4")
+    benchmark(two)
+    assert ratio >= 1.4
+
+
+@pytest.mark.benchmark(group="linear engine")
+def test_the_first_compile(benchmark, tmp_path):
+    """A fresh cache folder: every kernel is compiled, once."""
+    code = (
+        "from tests.benchmarks.test_linear_engine import *; import algorithms.engines.kernels as k;"
+        "engine_run(ValueTarget(), baird()[2], 2, 2, 1)(); k.directions_kernel();"
+        "from algorithms.sampler import Sampler; Sampler(baird()[0], lane_streams(0, range(2))).draw(2)"
+    )
+    times = []
+    for _ in range(2):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True, env={"NUMBA_CACHE_DIR": str(tmp_path)})
+        times.append(time.perf_counter() - start)
+    report(benchmark, "first compile of every kernel, seconds more than a second start", times[0] - times[1], "≤ 20")
+    benchmark(lambda: seconds(lambda: None, 1))
+    assert times[0] - times[1] <= 20
