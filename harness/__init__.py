@@ -1,0 +1,1 @@
+"""Runs and judges: from a problem to evidence, and from evidence to a verdict."""

@@ -1,0 +1,1 @@
+"""Claims: what is said of an algorithm, and what would have to be seen for it to hold."""
