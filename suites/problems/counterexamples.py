@@ -1,0 +1,133 @@
+"""Small problems on which semi-gradient TD, or its dynamic program, goes wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from algorithms.checks import within
+from harness.mdp import FiniteMDP, Outcomes
+from harness.problem import Problem
+
+if TYPE_CHECKING:
+    import torch
+
+
+def baird() -> Problem:
+    """Baird's star: seven states, eight features, TD diverges at every step size."""
+    dashed, solid = 0, 1
+    rows = [(s, dashed, 1 / 6, to, 0.0, False) for s in range(7) for to in range(6)]
+    rows += [(s, solid, 1.0, 6, 0.0, False) for s in range(7)]
+    features = np.zeros((7, 8))
+    features[range(6), range(6)] = 2.0
+    features[:6, 7] = 1.0
+    features[6, 6:] = [1.0, 2.0]
+    mdp = FiniteMDP(
+        name="baird",
+        outcomes=Outcomes.of(rows),
+        gamma=0.99,
+        behaviour=np.tile([6 / 7, 1 / 7], (7, 1)),
+        target=np.tile([0.0, 1.0], (7, 1)),
+        features=features,
+        theta_initial=np.array([1.0, 1, 1, 1, 1, 1, 10, 1]),
+    )
+    return Problem(mdp, "Baird's star, 7 states", "Baird 1995; Sutton & Barto, 2nd ed., §11.2", (-1.0, 1.0))
+
+
+def two_state() -> Problem:
+    """θ → 2θ: two states, one feature; TD's mean diverges at every step size."""
+    rows = [(s, to, 1.0, to, 0.0, False) for s in (0, 1) for to in (0, 1)]
+    mdp = FiniteMDP(
+        name="two_state",
+        outcomes=Outcomes.of(rows),
+        gamma=0.9,
+        behaviour=np.full((2, 2), 0.5),
+        target=np.tile([0.0, 1.0], (2, 1)),
+        features=np.array([[1.0], [2.0]]),
+        theta_initial=np.array([10.0]),
+    )
+    return Problem(mdp, "θ → 2θ, two states", "Tsitsiklis & Van Roy 1996; Sutton & Barto, 2nd ed., §11.1", (-1.0, 1.0))
+
+
+def tsitsiklis_van_roy(epsilon: float = 0.01, gamma: float = 0.99) -> Problem:
+    """Least-squares dynamic programming diverges when γ > 5/(6 − 4ε); transitions are i.i.d., half from each state."""
+    within("epsilon", epsilon, 0.0, 1.0)
+    rows = [(0, 0, 1.0, 1, 0.0, False), (1, 0, 1 - epsilon, 1, 0.0, False), (1, 0, epsilon, 1, 0.0, True)]
+    mdp = FiniteMDP(
+        name="tsitsiklis_van_roy",
+        outcomes=Outcomes.of(rows),
+        gamma=gamma,
+        behaviour=np.ones((2, 1)),
+        target=np.ones((2, 1)),
+        features=np.array([[1.0], [2.0]]),
+        theta_initial=np.array([1.0]),
+        weights=np.array([0.5, 0.5]),
+    )
+    source = "Tsitsiklis & Van Roy 1996; Sutton & Barto, 2nd ed., example 11.1"
+    return Problem(mdp, "Tsitsiklis and Van Roy's two states, with an exit", source, (-1.0, 1.0))
+
+
+def kolter(epsilon: float = 0.01, offset: float = 0.01) -> Problem:
+    """Kolter's two states, `offset` away from the distribution at which A = 0 and the TD fixed point is infinite."""
+    at = 2961 + 45240 * epsilon + 40400 * epsilon**2
+    p = at / (4141 + 84840 * epsilon + 40400 * epsilon**2) + offset
+    within("p(epsilon) + offset", p, 0.0, 1.0)
+    reward = (-0.01475, 0.03525)
+    rows = [(s, 0, 0.5, to, reward[s], False) for s in (0, 1) for to in (0, 1)]
+    mdp = FiniteMDP(
+        name="kolter",
+        outcomes=Outcomes.of(rows),
+        gamma=0.99,
+        behaviour=np.ones((2, 1)),
+        target=np.ones((2, 1)),
+        features=np.array([[1.0], [1.05 + epsilon]]),
+        theta_initial=np.array([0.0]),
+        weights=np.array([p, 1 - p]),
+    )
+    return Problem(mdp, "Kolter's two states: a bad d ruins the fixed point", "Kolter 2011", (-2.0, 4.0))
+
+
+SPIRAL_A = (100.0, -70.0, -30.0)
+# A quarter turn of SPIRAL_A about (1, 1, 1), in the order that fits s → s or s + 1. Swapping the last two, as public
+# code does, is no rotation, and with it TD does not diverge.
+SPIRAL_B = (23.094, 75.056, -98.15)
+
+
+def spiral_network(rate: float = 0.866, growth: float = 0.05, theta: float = 0.0) -> torch.nn.Module:
+    """V_θ(s) = (a_s cos λθ − b_s sin λθ) e^{εθ}, from a one-hot state."""
+    import torch
+
+    class Spiral(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.theta = torch.nn.Parameter(torch.tensor([theta], dtype=torch.float64))
+            self.register_buffer("a", torch.tensor(SPIRAL_A, dtype=torch.float64))
+            self.register_buffer("b", torch.tensor(SPIRAL_B, dtype=torch.float64))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            turn = self.a * torch.cos(rate * self.theta) - self.b * torch.sin(rate * self.theta)
+            return (x @ turn * torch.exp(growth * self.theta))[..., None]
+
+    return Spiral()
+
+
+def spiral() -> Problem:
+    """The spiral: one parameter, nonlinear, on-policy; TD's parameter runs away along it.
+
+    Judge divergence by the running maximum of RMS V and convergence by RMS V, never by θ.
+    """
+    rows = [(s, 0, 0.5, to, 0.0, False) for s in range(3) for to in (s, (s + 1) % 3)]
+    mdp = FiniteMDP(
+        name="spiral",
+        outcomes=Outcomes.of(rows),
+        gamma=0.9,
+        behaviour=np.ones((3, 1)),
+        target=np.ones((3, 1)),
+        features=np.eye(3),
+        theta_initial=np.array(SPIRAL_A),
+    )
+    source = "Tsitsiklis & Van Roy 1997; Bhatnagar et al. 2009"
+    bound = math.ceil(max(map(abs, SPIRAL_A + SPIRAL_B)) / 10) * 10.0
+    return Problem(mdp, "the spiral: a nonlinear value with one parameter", source, (-bound, bound), spiral_network)
