@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numba
 import pytest
 import torch
 
@@ -10,6 +11,7 @@ import torch
 def _reproducible() -> None:
     """One thread a process, as the engines run, and torch's own draws the same each time."""
     torch.set_num_threads(1)
+    numba.set_num_threads(1)  # pytest-xdist's workers share the cores
     torch.manual_seed(0)
 
 

@@ -18,6 +18,8 @@ from algorithms.stepping import Constant, Schedule, check_steps
 from algorithms.targets import Target
 from algorithms.transitions import Batch, TransitionTable
 
+SHORT = 2_000_000  # parameter updates in all, some milliseconds: below it waking threads costs more than they bring
+
 
 @dataclass
 class LinearState:
@@ -111,6 +113,8 @@ class LinearEngine:
         shapes = [len(at), len(at) if keep_w else 0, *[len(at) if average else 0] * 2]
         out = [np.empty((count, lanes, n, k)) for count in shapes]
         factors = (schedule or Constant()).factors(state.steps, steps)
+        if threads is None and steps * state.theta.size < SHORT:
+            threads = 1
         with _Threads(threads):
             kernels.run_kernel()(
                 state.theta, state.w, state.theta_mean, state.w_mean, state.mass,

@@ -1,0 +1,70 @@
+"""The command line. Commands import what they need when they run, so that help answers at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from harness.commands import certify, problem, rule
+
+# Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+app = typer.Typer(
+    name="dgtd",
+    help="Claims about gradient temporal-difference learning, checked by a machine.",
+    no_args_is_help=True,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(problem.app, name="problem")
+app.add_typer(rule.app, name="rule")
+app.command("certify")(certify.certify)
+
+BAD_INPUT = 2
+
+
+@app.callback()
+def options(
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    """Claims about gradient temporal-difference learning, checked by a machine."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"dgtd {installed('dgtd-bench')}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; a caller's mistake becomes one line on stderr and exit code 2."""
+    words = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in words
+    try:
+        code = app(words, prog_name="dgtd", standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(_say("interrupted"))
+    except Exception as error:
+        if debug:
+            raise
+        if isinstance(error, ValueError | OSError):
+            sys.exit(_say(str(error)))
+        if not hasattr(error, "format_message"):  # typer brings its own click, whose usage errors all have this
+            sys.exit(_say(f"{type(error).__name__}: {error} (this is a bug: run again with --debug)"))
+        message = error.format_message()
+        if message.startswith("Usage:"):  # no command was given, and this is the help
+            print(message, file=sys.stderr)
+            sys.exit(BAD_INPUT)
+        sys.exit(_say(message))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str) -> int:
+    """One line on stderr."""
+    print(f"dgtd: {' '.join(message.split())}", file=sys.stderr)
+    return BAD_INPUT

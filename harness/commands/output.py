@@ -1,0 +1,61 @@
+"""What commands print: a table for people, JSON for machines, and nothing else on stdout."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import typer
+
+AsJson = typer.Option(False, "--json", help="Print JSON, and nothing else, on stdout.")
+
+
+def plain(value: Any) -> Any:
+    """The value with arrays as lists and numbers that JSON can't hold as null."""
+    import numpy as np
+
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def print_json(value: Any) -> None:
+    """One JSON document."""
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))
+
+
+def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: set[int] = frozenset()) -> None:  # type: ignore[assignment]
+    """A table as wide as the terminal."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=140)
+    console.print(table)
+
+
+def short(values: Any, most: int = 10) -> str:
+    """A few numbers of an array, and how many more there are."""
+    import numpy as np
+
+    flat = np.asarray(values).ravel()
+    shown = ", ".join(f"{x:.6g}" for x in flat[:most])
+    return shown + (f", … ({len(flat)} in all)" if len(flat) > most else "")

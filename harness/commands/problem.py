@@ -1,0 +1,77 @@
+"""`dgtd problem list` and `dgtd problem show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from harness.commands.output import AsJson, print_json, print_table, short
+
+Plot = typer.Option(None, help="Draw the states, their values and the return's law to this file.")
+app = typer.Typer(help="The problems that claims are checked on.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_problems(as_json: bool = AsJson) -> None:
+    """Every problem, with its size and source."""
+    from harness.plugins import find_problem, installed
+
+    rows = []
+    for name in sorted(installed("problems")):
+        problem = find_problem(name)
+        mdp = problem.mdp
+        row: dict[str, Any] = {
+            "name": name,
+            "states": mdp.states,
+            "actions": mdp.actions,
+            "features": mdp.features.shape[1],
+            "gamma": mdp.gamma,
+            "summary": problem.summary,
+            "source": problem.source,
+        }
+        rows.append(row)
+    if as_json:
+        print_json(rows)
+    else:
+        cells = [[f"{v:g}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
+        print_table("", list(rows[0]), cells, numbers={1, 2, 3, 4})
+
+
+@app.command("show")
+def show(
+    name: str = typer.Argument(help="A name from `dgtd problem list`, with parameters as in 'random_mdp(states=20)'."),
+    as_json: bool = AsJson,
+    plot: Path | None = Plot,
+) -> None:
+    """What is exactly true of a problem: distribution, values, matrices, and where its predictor starts."""
+    from harness.facts import facts_of
+    from harness.plugins import find_problem
+
+    problem = find_problem(name)
+    facts = facts_of(problem)
+    if plot is not None:
+        from harness.report.problems import draw
+
+        draw(problem, plot)
+    if as_json:
+        print_json(facts)
+        return
+    typer.echo(f"{problem.name}: {problem.summary} ({problem.source})")
+    if problem.drawing:
+        typer.echo("\n" + problem.drawing + "\n")
+    skipped = {"name"}
+    rows = [[key, _shown(value)] for key, value in facts.items() if key not in skipped]
+    print_table("", ["quantity", "value"], rows)
+    typer.echo("MSPBE is without the ½ that the paper writes in front of it.")
+    if plot is not None:
+        typer.echo(f"drawn to {plot}")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not defined: the predictor is nonlinear"
+    if isinstance(value, list) and value and isinstance(value[0], tuple):
+        return ", ".join(f"{re:.5f}" + (f"{im:+.5f}i" if abs(im) > 1e-9 else "") for re, im in value[:12])
+    return short(value)

@@ -1,0 +1,55 @@
+"""`dgtd rule list` and `dgtd rule show`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from harness.commands.output import AsJson, print_json, print_table
+
+app = typer.Typer(help="The update rules.", no_args_is_help=True)
+
+
+def _describe(rule: Any) -> dict[str, Any]:
+    document = (rule.function.__doc__ or "").strip().splitlines()
+    return {
+        "name": rule.name,
+        "curvature": rule.curvature,
+        "w_decay": rule.w_decay,
+        "linear": rule.linear,
+        "promises": sorted(rule.promises),
+        "says": document[0] if document else "",
+    }
+
+
+@app.command("list")
+def list_rules(as_json: bool = AsJson) -> None:
+    """Every built-in rule, and what it promises."""
+    from algorithms.rules import FAMILIES, RULES
+
+    rows = [_describe(rule) for rule in RULES.values()]
+    for make in FAMILIES.values():
+        rows.append(_describe(make()) | {"says": (make.__doc__ or "").strip().splitlines()[0]})
+    if as_json:
+        print_json(rows)
+    else:
+        cells = [
+            [row["name"], "yes" if row["curvature"] else "no", ", ".join(row["promises"]), row["says"]] for row in rows
+        ]
+        print_table("", ["name", "curvature", "promises", ""], cells)
+
+
+@app.command("show")
+def show(name: str = typer.Argument(help="A name from `dgtd rule list`."), as_json: bool = AsJson) -> None:
+    """The arithmetic of a rule."""
+    import inspect
+
+    from algorithms.rules import find_rule
+
+    rule = find_rule(name)
+    found = _describe(rule) | {"source": inspect.getsource(rule.function)}
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(found["source"])

@@ -1,0 +1,73 @@
+"""The oracle's two heavy numbers, and the command line's first answer."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms import rules
+from algorithms.engines.mlp import MlpEngine
+from harness.certificates import Dynamics, mean_square
+from harness.objectives import Objective, flat, mlp
+from harness.plugins import find_problem
+from tests.benchmarks.alternating import report
+
+
+def timed(call):
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
+@pytest.mark.benchmark(group="oracle")
+def test_exact_d_mspbe_of_a_network(benchmark):
+    problem = find_problem("random_mdp(states=100, features=20)")
+    target = problem.target("cdf", atoms=51)
+    engine = MlpEngine(rules.gtd2, (20, 20), target)
+    objective = Objective(problem.mdp, target, mlp(engine, problem.mdp.features))
+    theta = flat(engine.init(1, torch.Generator().manual_seed(0)))
+    assert 1400 <= len(theta) <= 1600
+    seconds, value = timed(lambda: objective.value(theta))
+    assert np.isfinite(value)
+    report(benchmark, f"exact D-MSPBE, 100 states × 51 atoms × {len(theta)} parameters, seconds", seconds, "≤ 3")
+    benchmark.pedantic(objective.value, (theta,), rounds=2)
+    assert seconds <= 3
+
+
+@pytest.mark.benchmark(group="oracle")
+@pytest.mark.parametrize(
+    ("place", "kind", "rule", "alpha", "beta"),
+    [
+        ("random_walk", "cdf", "gtd2", 1.0, 0.5),
+        ("random_walk", "cdf", "td", 0.5, 0.5),
+        ("random_mdp(states=120, features=100)", "value", "td", 0.01, 0.01),
+        ("random_mdp(states=120, features=100)", "value", "gtd2", 0.02, 0.02),
+    ],
+)
+def test_the_mean_square_bracket_at_d_100(benchmark, place, kind, rule, alpha, beta):
+    problem = find_problem(place)
+    dynamics = Dynamics(rules.find_rule(rule), problem.mdp, problem.target(kind), alpha, beta)
+    assert dynamics.size == 100
+    seconds, found = timed(lambda: mean_square(dynamics))
+    report(
+        benchmark,
+        f"mean-square bracket, d = 100, {rule} on {place}, radius {found.radius:.4f}, seconds",
+        seconds,
+        "≤ 10",
+    )
+    benchmark.pedantic(lambda: None, rounds=1)
+    assert abs(found.radius - 1) > 1e-3
+    assert (found.low > 1) or (found.high < 1)
+    assert seconds <= 10
+
+
+@pytest.mark.benchmark(group="command line")
+def test_help_answers_at_once(benchmark):
+    command = [sys.executable, "-c", "from harness.cli import main; main(['--help'])"]
+    seconds = min(timed(lambda: subprocess.run(command, capture_output=True, check=True))[0] for _ in range(5))
+    report(benchmark, "dgtd --help, seconds", seconds, "≤ 0.3")
+    benchmark.pedantic(lambda: None, rounds=1)
+    assert seconds <= 0.3
