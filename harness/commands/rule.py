@@ -53,3 +53,21 @@ def show(name: str = typer.Argument(help="A name from `dgtd rule list`."), as_js
         print_json(found)
     else:
         typer.echo(found["source"])
+
+
+@app.command("check")
+def check(
+    name: str = typer.Argument(help="A rule: a name, or path/to/file.py:function."), as_json: bool = AsJson
+) -> int:
+    """Every promise of a rule tried on small exact problems; in words, what is wrong."""
+    from harness.conformance import examine
+    from harness.rule_files import reference, resolve
+
+    found = examine(resolve(reference(name)))
+    if as_json:
+        print_json([{"check": complaint.check, "words": complaint.words} for complaint in found])
+    else:
+        for complaint in found:
+            typer.echo(f"{complaint.check}: {complaint.words}")
+        typer.echo(f"{name}: {len(found)} complaints" if found else f"{name} is what it says")
+    return 1 if found else 0

@@ -1,0 +1,107 @@
+"""Run one cohort of lanes: what a worker does. A specification comes in as text, plain arrays go out."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from algorithms.checks import Floats
+from algorithms.engines.linear import LinearEngine
+from algorithms.streams import lane_streams
+from harness.metrics import Metrics
+from harness.plugins import find_problem
+from harness.rule_files import resolve
+from harness.runs import COHORT, Outcome, RunSpec
+from harness.timeouts import time_limit
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One lane's row: curves [checkpoints, metrics] of float64."""
+
+    seed: int
+    outcome: Outcome
+    died: int
+    curves: Floats
+
+
+@dataclass(frozen=True)
+class CohortResult:
+    """The lanes of a cohort, or what went wrong with all of them."""
+
+    run: str
+    cohort: int
+    lanes: list[Lane]
+    seconds: float
+    problem: str = ""
+
+
+def run_cohort(spec_text: str, cohort: int, timeout: float | None = None) -> CohortResult:
+    """Never raises for what happens inside: a failure or a time-out is an outcome of every lane of the cohort."""
+    spec, start = RunSpec.from_json(spec_text), time.perf_counter()
+    try:
+        with time_limit(timeout, "run"):
+            lanes = _run(spec, cohort, None if timeout is None else start + timeout)
+        return CohortResult(spec.hash, cohort, lanes, time.perf_counter() - start)
+    except TimeoutError:
+        outcome, what = Outcome.TIMED_OUT, f"more than {timeout:g} s"
+    except Exception as error:  # a worker must outlive any rule that it is given
+        outcome, what = Outcome.FAILED, f"{type(error).__name__}: {error}"
+        traceback.clear_frames(error.__traceback__)
+    return failed_cohort(spec, cohort, outcome, time.perf_counter() - start, what)
+
+
+def failed_cohort(spec: RunSpec, cohort: int, outcome: Outcome, seconds: float, what: str) -> CohortResult:
+    """A row per lane that says why there are no numbers."""
+    empty = np.zeros((0, 0))
+    lanes = [Lane(seed, outcome, -1, empty) for seed in range(cohort * COHORT, (cohort + 1) * COHORT)]
+    return CohortResult(spec.hash, cohort, lanes, seconds, what)
+
+
+def _run(spec: RunSpec, cohort: int, deadline: float | None) -> list[Lane]:
+    engine, metrics, theta = _prepared(spec)
+    seeds = range(cohort * COHORT, (cohort + 1) * COHORT)
+    state = engine.start(theta, lane_streams(spec.root_seed, seeds, problem=spec.problem, purpose="transitions"))
+    times = spec.times()
+    curves = np.full((len(times), COHORT, len(metrics.names)), np.nan)
+    for i, t in enumerate(times):
+        # One checkpoint at a time, so that a time-out is noticed between them.
+        snapshot = engine.run(
+            state,
+            int(t) - state.steps,
+            spec.alpha,
+            spec.beta,
+            schedule=spec.make_schedule(),
+            radius=np.inf if spec.radius is None else spec.radius,
+            snapshots=[t],
+            average=spec.average,
+            extragradient=spec.extragradient,
+        )
+        curves[i] = metrics(snapshot.theta_mean[0] if spec.average and t > 0 else snapshot.theta[0])
+        if deadline is not None and time.perf_counter() > deadline:
+            raise TimeoutError
+    return [_lane(spec, seed, int(state.died[i]), curves[:, i], metrics) for i, seed in enumerate(seeds)]
+
+
+def _lane(spec: RunSpec, seed: int, died: int, curves: Floats, metrics: Metrics) -> Lane:
+    size = curves[:, metrics.names.index("size")]
+    limit = spec.diverged_above * max(size[0], 1.0)
+    if died >= 0 or not np.isfinite(curves[-1]).all() or np.nanmax(size) > limit:
+        return Lane(seed, Outcome.DIVERGED, died, curves)
+    reached = curves[-1, metrics.names.index("rmspbe")] < spec.converged_below
+    return Lane(seed, Outcome.CONVERGED if reached else Outcome.BUDGET_SPENT, died, curves)
+
+
+@lru_cache(maxsize=32)
+def _prepared(spec: RunSpec) -> tuple[LinearEngine, Metrics, Floats]:
+    """What the cohorts of a run share."""
+    problem = find_problem(spec.problem)
+    if problem.network is not None:
+        raise ValueError(f"problem {spec.problem!r} has a nonlinear predictor: the linear engine can't run it")
+    target = problem.target(spec.target, spec.atoms, spec.projection)
+    engine = LinearEngine(resolve(spec.rule), problem.mdp.table, problem.mdp.features, target)
+    return engine, Metrics(problem.mdp, target), problem.theta_initial(target)

@@ -1,0 +1,56 @@
+"""`dgtd doctor`: is everything here, and does it work?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from harness.commands.output import AsJson, print_json, print_table
+
+PACKAGES = (
+    "dgtd-bench",
+    "torch",
+    "numpy",
+    "numba",
+    "scipy",
+    "gymnasium",
+    "matplotlib",
+    "distributed",
+    "pandas",
+    "pyarrow",
+)
+
+
+def doctor(as_json: bool = AsJson) -> int:
+    """Versions, cores, and a small run of every engine."""
+    facts = {"python": sys.version.split()[0], "system": platform.platform(), "cores": str(os.cpu_count())}
+    for name in PACKAGES:
+        try:
+            facts[name] = version(name)
+        except PackageNotFoundError:
+            facts[name] = "not installed (an extra)"
+    facts["engines"] = _engines()
+    if as_json:
+        print_json(facts)
+    else:
+        print_table("", ["what", "found"], [[key, value] for key, value in facts.items()])
+    return 0 if facts["engines"] == "agree" else 1
+
+
+def _engines() -> str:
+    import numpy as np
+
+    from algorithms.engines.linear import directions
+    from algorithms.rules import gtd2
+    from harness.objectives import Objective, linear
+    from harness.plugins import find_problem
+
+    world = find_problem("two_state")
+    mdp, target = world.mdp, world.target("value")
+    batch = mdp.table.batch(np.arange(4)[:, None], mdp.features, target)
+    at, aux = np.full((4, 1, 1), 2.0), np.full((4, 1, 1), 0.5)
+    found = mdp.mass @ directions(gtd2, at, aux, batch)[1][:, 0]
+    exact = Objective(mdp, target, linear(mdp.features)).mean_update(gtd2, [2.0], [0.5])[1]
+    return "agree" if np.allclose(found, exact) else f"disagree: {found} and {exact}"

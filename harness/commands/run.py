@@ -1,0 +1,185 @@
+"""`dgtd run`, `dgtd runs` and `dgtd export`: lanes into the store, and out of it."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from harness.commands.output import AsJson, print_json, print_table
+
+StorePath = typer.Option(
+    Path("results/dgtd.sqlite"), "--store", envvar="DGTD_STORE", help="The file that results live in."
+)
+Out = typer.Option(None, "--out", help="Write to this file; csv goes to stdout without it.")
+RESUME = "what is finished is kept: the same command goes on from there"
+
+
+def run(
+    problem: str = typer.Option(..., help="A problem, as in 'baird'."),
+    rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function."),
+    alpha: float = typer.Option(..., help="Step size of θ."),
+    beta: float = typer.Option(..., help="Step size of w."),
+    steps: int = typer.Option(20_000, help="Steps a lane."),
+    seeds: int = typer.Option(30, help="Lanes: seeds 0 … n − 1."),
+    target: str = typer.Option("value", help="value, or cdf for the distributional lift."),
+    atoms: int = typer.Option(21, help="Atoms of the lift."),
+    projection: str = typer.Option("cramer", help="Off-grid handling of the lift."),
+    schedule: str = typer.Option("constant", help="constant or robbins-monro."),
+    seed: int = typer.Option(0, help="Root of every stream."),
+    executor: str = typer.Option("pool", help="in-process, pool or dask."),
+    workers: int | None = typer.Option(None, help="Processes of the pool; one per core by default."),
+    scheduler: str | None = typer.Option(None, help="Address of a Dask scheduler."),
+    timeout: float | None = typer.Option(None, help="Seconds that a cohort of 16 lanes may take."),
+    store: Path = StorePath,
+    as_json: bool = AsJson,
+) -> int:
+    """Run one rule on one problem; lanes that are stored already are not run again."""
+    from harness.commands.progress import progress
+    from harness.driver import Request, execute
+    from harness.executors import make_executor
+    from harness.plugins import find_problem
+    from harness.rule_files import reference
+    from harness.runs import RunSpec
+    from harness.store import Store
+
+    world = find_problem(problem)
+    if world.network is not None:
+        raise ValueError(f"problem {problem!r} has a nonlinear predictor: the linear engine can't run it")
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"timeout must be positive, got {timeout}")
+    world.target(target, atoms, projection)
+    spec = RunSpec(
+        problem=problem, rule=reference(rule), alpha=alpha, beta=beta, steps=steps, target=target, atoms=atoms,
+        projection=projection, schedule=schedule, root_seed=seed,
+    )  # fmt: skip
+    request = Request(spec, seeds)
+    if seeds < 1:
+        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    with Store(store) as results, progress(f"{spec.rule.name} on {problem}") as tick:
+        made = [make_executor(executor, workers, scheduler)] if executor == "dask" else []
+        summary = execute(
+            [request],
+            results,
+            lambda: made.pop() if made else make_executor(executor, workers, scheduler),
+            timeout=timeout,
+            progress=tick,
+        )
+        found = _summary(results, spec, seeds)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found, summary.already, summary.expected)
+    if summary.interrupted:
+        print(f"dgtd: interrupted after {summary.done} cohorts; {RESUME}", file=sys.stderr)
+        return 2
+    return 0 if found["outcomes"].keys() <= {"converged", "budget spent", "diverged"} else 2
+
+
+def _summary(results: Any, spec: Any, seeds: int) -> dict[str, Any]:
+    import numpy as np
+
+    from harness.metrics import CDF_METRICS, VALUE_METRICS
+
+    lanes = results.lanes(spec.hash, seeds)
+    outcomes: dict[str, int] = {}
+    for lane in lanes:
+        outcomes[str(lane.outcome)] = outcomes.get(str(lane.outcome), 0) + 1
+    names = CDF_METRICS if spec.target == "cdf" else VALUE_METRICS
+    curves = [lane.curves for lane in lanes if lane.curves.size]
+    metrics = {}
+    if curves:
+        # A lane that died has no final number: it is worse than any that has one.
+        final = np.stack(curves)[:, -1]
+        final = np.where(np.isfinite(final), final, np.inf)
+        quantiles = np.quantile(final, [0.25, 0.5, 0.75], axis=0, method="nearest")
+        metrics = {
+            name: dict(zip(("q25", "median", "q75"), quantiles[:, i], strict=True)) for i, name in enumerate(names)
+        }
+    what = sorted({lane.what for lane in lanes if lane.what})
+    seconds = sum(lane.seconds for lane in lanes)
+    return {
+        "run": spec.hash,
+        "problem": spec.problem,
+        "rule": spec.rule.name,
+        "alpha": spec.alpha,
+        "beta": spec.beta,
+        "steps": spec.steps,
+        "seeds": seeds,
+        "outcomes": outcomes,
+        "what": what,
+        "final": metrics,
+        "microseconds_per_step": 1e6 * seconds / max(len(lanes), 1) / spec.steps,
+    }
+
+
+def _print(found: dict[str, Any], already: int, expected: int) -> None:
+    outcomes = ", ".join(f"{count} {name}" for name, count in found["outcomes"].items())
+    typer.echo(f"{found['rule']} on {found['problem']}, {found['steps']} steps: {outcomes} of {found['seeds']} lanes")
+    for line in found["what"]:
+        typer.echo(f"  {line}")
+    rows = [[name, *(f"{q[k]:.4g}" for k in ("median", "q25", "q75"))] for name, q in found["final"].items()]
+    if rows:
+        print_table("", ["final metric", "median", "25 %", "75 %"], rows, numbers={1, 2, 3})
+    typer.echo(
+        f"{found['microseconds_per_step']:.3g} µs a lane-step; {already} of {expected} cohorts were stored already"
+    )
+
+
+def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
+    """Every stored run, and how its lanes ended."""
+    from harness.store import Store
+
+    _must_exist(store)
+    with Store(store) as results:
+        found = results.runs()
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        [
+            r["run"], r["spec"]["problem"], r["spec"]["rule"]["name"], r["spec"]["target"], f"{r['spec']['alpha']:g}",
+            f"{r['spec']['beta']:g}", str(r["spec"]["steps"]), ", ".join(f"{n} {o}" for o, n in r["outcomes"].items()),
+        ]
+        for r in found
+    ]  # fmt: skip
+    print_table("", ["run", "problem", "rule", "target", "alpha", "beta", "steps", "lanes"], rows, numbers={4, 5, 6})
+
+
+def export(
+    format_: str = typer.Option("csv", "--format", help="csv or parquet."),
+    out: Path | None = Out,
+    store: Path = StorePath,
+) -> None:
+    """Every lane's final metrics, one row a lane."""
+    from harness.store import Store
+
+    if format_ not in ("csv", "parquet"):
+        raise ValueError(f"format must be 'csv' or 'parquet', got {format_!r}")
+    if format_ == "parquet" and out is None:
+        raise ValueError("out must be given with --format parquet")
+    _must_exist(store)
+    with Store(store) as results:
+        if format_ == "parquet":
+            try:
+                results.frame().to_parquet(out)
+            except ImportError:
+                raise ValueError("parquet needs the extra 'data': pip install 'dgtd-bench[data]'") from None
+            return
+        rows = results.rows()
+    stream = sys.stdout if out is None else out.open("w", newline="")
+    try:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]) if rows else ["run"])
+        writer.writeheader()
+        writer.writerows(rows)
+    finally:
+        if out is not None:
+            stream.close()
+
+
+def _must_exist(store: Path) -> None:
+    if not store.exists():
+        raise ValueError(f"no store {str(store)!r}: `dgtd run` makes one")

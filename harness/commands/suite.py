@@ -1,0 +1,137 @@
+"""`dgtd suite` and `dgtd explain`: claims, verdicts, and what is behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from harness.commands.output import AsJson, print_json, print_table
+
+Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.")
+Markdown = typer.Option(None, "--markdown", help="Write a Markdown table to this file, for a CI job's summary.")
+RuleText = typer.Option(None, "--rule", help="Judge this rule: a name, or path/to/file.py:function.")
+Profile = typer.Option("ci", "--profile", help="ci, full or paper: how hard to look.")
+Seed = typer.Option(0, "--seed", help="Another seed, other points and lanes.")
+
+
+def suite(
+    name: str = typer.Argument(help="A suite, or all."),
+    profile: str = Profile,
+    rule: str | None = RuleText,
+    seed: int = Seed,
+    claim: str = typer.Option("", "--claim", help="Only the claims whose id starts so."),
+    junit: Path | None = Junit,
+    markdown: Path | None = Markdown,
+    as_json: bool = AsJson,
+) -> int:
+    """Check the claims of a suite. Exit code 0: all pass; 1: one failed; 3: inconclusive; 4: nothing ran."""
+    from harness.commands.progress import progress
+    from harness.ledger import as_junit, as_markdown, counts, exit_code, judge
+
+    setting, claims, judged = _claims(name, profile, rule, seed, claim)
+    with progress(f"{len(claims)} claims") as tick:
+        done = iter(range(len(claims) + 1))
+        entries = judge(claims, setting, rule, lambda at: tick(next(done), len(claims), at))
+    title = f"dgtd suite {name} ({profile})" + (f": {judged.name}" if judged else "")
+    if junit:
+        junit.write_text(as_junit(entries, title))
+    if markdown:
+        markdown.write_text(as_markdown(entries, title))
+    code = exit_code(entries)
+    if as_json:
+        print_json(
+            {
+                "suite": name,
+                "profile": profile,
+                "seed": seed,
+                "exit_code": code,
+                "claims": [e.as_dict() for e in entries],
+            }
+        )
+        return code
+    rows = [
+        [e.claim.id, e.status, e.finding.words if e.finding else f"not among {judged.name}'s promises"] for e in entries
+    ]
+    print_table(title, ["claim", "verdict", "evidence"], rows)
+    sampled = sum(c.sampled and not c.control for c in claims)
+    typer.echo(
+        f"{counts(entries)}. False alarm: {sampled} sampled checks at {setting.false_alarm:.1e} each, the rest exact."
+    )
+    _explain_failures(entries, judged)
+    return code
+
+
+def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -> tuple[Any, list, Any]:
+    from harness.claims import Setting
+    from harness.ledger import collect, share
+    from harness.rule_files import reference, resolve
+
+    Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
+    judged = resolve(reference(rule)) if rule else None
+    claims = [c for c in collect(name, judged, profile) if c.id.startswith(prefix)]
+    if prefix and not claims:
+        from algorithms.names import unknown
+
+        raise unknown("claim", prefix, [c.id for c in collect(name, judged, profile)])
+    return Setting(profile, seed, share(judged, profile)), claims, judged
+
+
+def _explain_failures(entries: list, judged: Any) -> None:
+    failed = [e for e in entries if e.status in ("FAIL", "MISSED", "INCONCLUSIVE")]
+    if not failed:
+        return
+    typer.echo("")
+    for entry in failed[:5]:
+        typer.echo(f"{entry.status}  {entry.claim.says}\n  again: {entry.command}")
+    if len(failed) > 5:
+        typer.echo(f"… and {len(failed) - 5} more")
+    if judged is not None:
+        from harness.conformance import examine
+
+        for complaint in examine(judged):
+            typer.echo(f"what is wrong with {judged.name} ({complaint.check}): {complaint.words}")
+
+
+def explain(
+    claim: str = typer.Argument(help="A claim's id, from `dgtd suite`."),
+    profile: str = Profile,
+    rule: str | None = RuleText,
+    seed: int = Seed,
+    as_json: bool = AsJson,
+) -> int:
+    """The evidence of one claim, and what would turn its verdict round."""
+    from algorithms.names import unknown
+    from harness.ledger import exit_code, find_suites, judge
+
+    name = claim.split("/")[0]
+    find_suites(name)
+    setting, claims, _ = _claims(name, profile, rule, seed, "")
+    chosen = [c for c in claims if c.id == claim]
+    if not chosen:
+        raise unknown("claim", claim, [c.id for c in claims])
+    (entry,) = judge(chosen, setting, rule)
+    if as_json:
+        print_json(entry.as_dict())
+        return exit_code([entry])
+    finding = entry.finding
+    typer.echo(f"{entry.status}: {entry.claim.says}\nsource: {entry.claim.source}")
+    if finding is None:
+        typer.echo("the rule does not promise this")
+        return exit_code([entry])
+    rows = [
+        ["evidence", finding.words],
+        ["estimate", f"{finding.estimate:.6g}"],
+        ["interval", f"{finding.low:.6g} … {finding.high:.6g}" if finding.low != finding.high else "exact"],
+        ["margin", f"{finding.margin:.6g}"],
+        ["data", f"n = {finding.n}"],
+        ["false alarm", f"{finding.false_alarm:.1e}" if finding.false_alarm else "none: nothing is sampled"],
+        ["smallest effect seen", "" if finding.detectable is None else f"{finding.detectable:.3g}"],
+        ["seeds still needed", "none" if finding.needed is None else str(finding.needed)],
+        ["what would flip it", finding.flips],
+        *([key, str(value)] for key, value in finding.evidence.items()),
+        ["again", entry.command],
+    ]
+    print_table("", ["", ""], rows)
+    return exit_code([entry])

@@ -1,0 +1,118 @@
+"""From specifications to stored lanes: expected − stored, run anywhere, written here."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any
+
+from harness.cohort import CohortResult, failed_cohort, run_cohort
+from harness.runs import COHORT, Outcome, RunSpec, cohorts
+from harness.store import Store
+
+IN_FLIGHT = 8  # cohorts submitted ahead: enough to keep workers busy, few enough to interrupt
+RESTARTS = 3  # pools that may break (a worker killed) before we give up
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run, and how many of its seeds are wanted."""
+
+    spec: RunSpec
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What `execute` did."""
+
+    expected: int
+    already: int
+    done: int
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether something is still missing."""
+        return self.already + self.done < self.expected
+
+
+def missing(store: Store, requests: Iterable[Request]) -> list[tuple[RunSpec, int]]:
+    """Cohorts that are wanted and not settled in the store, each once."""
+    wanted: dict[tuple[str, int], RunSpec] = {}
+    for request in requests:
+        settled = store.settled(request.spec.hash)
+        for cohort in cohorts(request.seeds):
+            if cohort not in settled:
+                wanted[request.spec.hash, cohort] = request.spec
+    return [(spec, cohort) for (_, cohort), spec in wanted.items()]
+
+
+def execute(
+    requests: list[Request],
+    store: Store,
+    make: Callable[[], Executor],
+    *,
+    timeout: float | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Summary:
+    """Run what is missing. Ctrl-C keeps what is finished, marks what was under way, and returns."""
+    todo = missing(store, requests)
+    expected = sum(len(cohorts(request.seeds)) for request in requests)
+    already, done = expected - len(todo), 0
+    progress(0, len(todo))
+    queue, restarts = list(reversed(todo)), 0
+    if not queue:
+        return Summary(expected, already, 0)
+    executor = make()
+    running: dict[Future[CohortResult], tuple[RunSpec, int]] = {}
+    try:
+        while queue or running:
+            try:
+                while queue and len(running) < IN_FLIGHT:
+                    spec, cohort = queue.pop()
+                    future = executor.submit(run_cohort, spec.to_json(), cohort, timeout)
+                    running[future] = (spec, cohort)
+                    if future.done():
+                        break
+                finished = wait(running, return_when=FIRST_COMPLETED).done
+                for future in finished:
+                    result = future.result()
+                    store.save(running[future][0], result)
+                    del running[future]
+                    done += 1
+                    progress(done, len(todo))
+            except BrokenProcessPool:
+                restarts += 1
+                if restarts > RESTARTS:
+                    raise ValueError(f"workers died {restarts} times: is there enough memory?") from None
+                queue.extend(running.values())
+                running.clear()
+                executor.shutdown(wait=False, cancel_futures=True)
+                executor = make()
+    except KeyboardInterrupt:
+        for spec, cohort in running.values():
+            store.save(spec, failed_cohort(spec, cohort, Outcome.INTERRUPTED, 0.0, "interrupted by the user"))
+    finally:
+        _stop(executor, bool(running))
+    return Summary(expected, already, done)
+
+
+def _stop(executor: Executor, hurry: bool) -> None:
+    """Shut down; workers that are still at it are ended, since nobody waits for them."""
+    processes: dict[int, Any] = getattr(executor, "_processes", None) or {}
+    living = list(processes) if hurry else []
+    executor.shutdown(wait=not hurry, cancel_futures=True)
+    for pid in living:
+        try:
+            os.kill(pid, signal.SIGTERM)
+        except ProcessLookupError:
+            continue
+
+
+def lanes_expected(requests: Iterable[Request]) -> int:
+    """How many lanes the requests come to, padded cohorts included."""
+    return sum(len(cohorts(request.seeds)) * COHORT for request in requests)

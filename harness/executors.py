@@ -1,0 +1,82 @@
+"""Who runs the cohorts: this process, a pool of processes, or a Dask cluster. Same specification, same numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+from algorithms.checks import at_least
+from algorithms.names import look_up
+
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+
+
+class InProcess(Executor):
+    """Runs a task when it is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The finished future."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def pool(workers: int | None = None) -> ProcessPoolExecutor:
+    """Spawned processes (a fork after a parallel numba call kills the pool), one thread each."""
+    at_least("workers", 1 if workers is None else workers, 1)
+    # Limits have to be there before numba and torch are imported, and a spawned process inherits the environment.
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(THREADS)
+    try:
+        count = workers or os.cpu_count() or 1
+        made = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_ready)
+        for _ in range(count):
+            made.submit(_ready)  # workers start as tasks come: start them all while the limits hold
+        return made
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _ready() -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+
+
+def dask(scheduler: str | None) -> Executor:
+    """A Dask scheduler by address."""
+    if not scheduler:
+        raise ValueError("scheduler must be given with --executor dask, as in --scheduler tcp://127.0.0.1:8786")
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("the dask executor needs the extra 'cluster': pip install 'dgtd-bench[cluster]'") from None
+    import logging
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = Client(scheduler, timeout="5s", set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise ValueError(
+            f"scheduler {scheduler!r} does not answer: start one with `dask scheduler` ({reason})"
+        ) from None
+    made: Executor = client.get_executor(pure=False)
+    return made
+
+
+def make_executor(kind: str, workers: int | None = None, scheduler: str | None = None) -> Executor:
+    """An executor by name."""
+    makers: dict[str, Callable[[], Executor]] = {
+        "in-process": InProcess,
+        "pool": lambda: pool(workers),
+        "dask": lambda: dask(scheduler),
+    }
+    return look_up("executor", kind, makers)()

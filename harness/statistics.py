@@ -1,0 +1,177 @@
+"""The statistics behind verdicts: exact intervals, or t-intervals over lanes; their coverage is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from algorithms.checks import Floats, within
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its bounds and how many independent pieces of data it rests on."""
+
+    estimate: float
+    low: float
+    high: float
+    n: int
+
+
+def mean_interval(values: ArrayLike, false_alarm: float) -> Interval:
+    """Two-sided t-interval of the mean of independent values."""
+    x = _clean(values)
+    if len(x) < 2:
+        return Interval(float(x.mean()) if len(x) else np.nan, -np.inf, np.inf, len(x))
+    half = stats.t.isf(false_alarm / 2, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x))
+    return Interval(float(x.mean()), float(x.mean() - half), float(x.mean() + half), len(x))
+
+
+def proportion_interval(successes: int, n: int, false_alarm: float) -> Interval:
+    """Clopper–Pearson: exact, so that 0 of 20 only shows 'below 14 %' one-sidedly at 95 %."""
+    if not 0 <= successes <= n or n == 0:
+        raise ValueError(f"successes must be in [0, {n}], got {successes}")
+    low = stats.beta.ppf(false_alarm / 2, successes, n - successes + 1) if successes else 0.0
+    high = stats.beta.isf(false_alarm / 2, successes + 1, n - successes) if successes < n else 1.0
+    return Interval(successes / n, float(low), float(high), n)
+
+
+@dataclass(frozen=True)
+class Sprt:
+    """A truncated sequential probability ratio test of a failure rate: at most `good`, or at least `bad`.
+
+    Lanes come one by one; the test stops as soon as it knows, and at `most` lanes it says INCONCLUSIVE. Wald's bounds
+    keep the chance of calling a good rule bad below `false_alarm`, and of calling a bad one good below `miss`;
+    truncation can only take decisions away.
+    """
+
+    good: float
+    bad: float
+    false_alarm: float
+    miss: float
+    most: int
+
+    def __post_init__(self) -> None:
+        within("good", self.good, 0.0, 1.0)
+        if not 0 < self.good < self.bad < 1:
+            raise ValueError(f"good must be below bad, both inside (0, 1), got {self.good} and {self.bad}")
+
+    def decide(self, failures: ArrayLike) -> tuple[bool | None, int]:
+        """(passes, lanes used); None if the lanes ran out first."""
+        up, down = np.log(self.bad / self.good), np.log((1 - self.bad) / (1 - self.good))
+        accept, reject = np.log(self.miss / (1 - self.false_alarm)), np.log((1 - self.miss) / self.false_alarm)
+        total = 0.0
+        for used, failed in enumerate(np.asarray(failures, dtype=bool)[: self.most], start=1):
+            total += up if failed else down
+            if total >= reject:
+                return False, used
+            if total <= accept:
+                return True, used
+        return None, min(len(np.asarray(failures)), self.most)
+
+    @property
+    def lanes_if_clean(self) -> int:
+        """How many lanes without a failure it takes to pass."""
+        down = np.log((1 - self.bad) / (1 - self.good))
+        return int(np.ceil(np.log(self.miss / (1 - self.false_alarm)) / down))
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Exponents of power laws, one per lane, and whether a power law it is."""
+
+    exponent: Interval
+    bend: Interval  # slope of the second half minus slope of the first
+    power_law: bool
+
+
+def slopes(n: ArrayLike, curves: ArrayLike, false_alarm: float, tolerance: float = 0.1) -> Slopes:
+    """One log-log slope per lane (curves [lanes, points]); the slopes are the data.
+
+    It counts as a power law if the halves' slopes differ by less than `tolerance`, or by no more than chance.
+    """
+    x, y = np.log(np.asarray(n, dtype=float)), np.log(np.asarray(curves, dtype=float))
+    middle = len(x) // 2
+    whole, first, second = _fit(x, y), _fit(x[: middle + 1], y[:, : middle + 1]), _fit(x[middle:], y[:, middle:])
+    bend = mean_interval(second - first, false_alarm)
+    return Slopes(mean_interval(whole, false_alarm), bend, abs(bend.estimate) < tolerance or bend.low <= 0 <= bend.high)
+
+
+def _fit(x: Floats, y: Floats) -> Floats:
+    centred = x - x.mean()
+    return (y - y.mean(axis=1, keepdims=True)) @ centred / (centred @ centred)
+
+
+def iqm(values: ArrayLike) -> float:
+    """The mean of the middle half; lanes at infinity count at their end."""
+    x = np.sort(np.asarray(values, dtype=float).ravel())
+    cut = len(x) // 4
+    return float(x[cut : len(x) - cut].mean())
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Paired lanes of A and B: `p` two-sided Wilcoxon, `better` the chance that A is below B, ties counted half."""
+
+    median_difference: float
+    p: float
+    better: Interval
+    n: int
+
+
+def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Comparison:
+    """A against B on the same seeds. A diverged lane (NaN, ∞) is worse than any that is not: never dropped."""
+    x, y = (np.where(np.isfinite(v), v, np.inf) for v in (np.asarray(a, dtype=float), np.asarray(b, dtype=float)))
+    if len(x) != len(y) or len(x) < 2:
+        raise ValueError(f"paired lanes must be equally many and at least 2, got {len(x)} and {len(y)}")
+    with np.errstate(invalid="ignore"):
+        gap = np.where(np.isinf(x) & np.isinf(y), 0.0, x - y)
+    ranks = stats.rankdata(np.abs(gap))  # infinite gaps share the top ranks
+    signed = np.sign(gap) * ranks
+    p = _signed_rank_p(signed)
+    wins, ties = int((gap < 0).sum()), int((gap == 0).sum())
+    better = proportion_interval(wins + ties // 2, len(gap), false_alarm)
+    finite_gap = np.where(np.isinf(gap), np.sign(gap) * np.finfo(float).max, gap)
+    return Comparison(float(np.median(finite_gap)), p, better, len(gap))
+
+
+def _signed_rank_p(signed: Floats) -> float:
+    """Two-sided p of the signed-rank sum: exact by enumeration up to 16 pairs, by its normal limit above."""
+    nonzero = signed[signed != 0]
+    m = len(nonzero)
+    if m == 0:
+        return 1.0
+    total, ranks = abs(nonzero.sum()), np.abs(nonzero)
+    if m <= 16:
+        signs = 1 - 2 * ((np.arange(2**m)[:, None] >> np.arange(m)) & 1)
+        return float(np.mean(np.abs(signs @ ranks) >= total - 1e-9))
+    return float(min(1.0, 2 * stats.norm.sf((total - 1) / np.sqrt((ranks**2).sum()))))
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Holm's adjusted p-values: all of them below a hold together with that error rate."""
+    values = np.asarray(p, dtype=float)
+    order = np.argsort(values)
+    adjusted = np.maximum.accumulate((len(values) - np.arange(len(values))) * values[order])
+    out = np.empty_like(values)
+    out[order] = np.minimum(adjusted, 1.0)
+    return out
+
+
+def seeds_needed(interval: Interval, margin: float) -> int | None:
+    """How many lanes would settle on which side of the margin the estimate lies, if the spread stays what it is."""
+    gap = abs(interval.estimate - margin)
+    half = (interval.high - interval.low) / 2
+    if not np.isfinite(half) or gap == 0:
+        return None
+    return int(np.ceil(interval.n * (half / gap) ** 2)) + 1
+
+
+def _clean(values: ArrayLike) -> Floats:
+    x = np.asarray(values, dtype=float).ravel()
+    if not np.isfinite(x).all():
+        raise ValueError(f"values must be finite, got {x[~np.isfinite(x)][0]}")
+    return x

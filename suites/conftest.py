@@ -1,0 +1,30 @@
+"""Options of `pytest suites`: the rule, the profile and the seed that the claims are judged with."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--dgtd-rule, --dgtd-profile, --dgtd-seed, --dgtd-suite."""
+    group = parser.getgroup("dgtd")
+    group.addoption("--dgtd-rule", default=None, help="judge this rule: a name, or path/to/file.py:function")
+    group.addoption("--dgtd-profile", default="ci", help="ci, full or paper")
+    group.addoption("--dgtd-seed", default=0, type=int, help="another seed, other points and lanes")
+    group.addoption("--dgtd-suite", default="all", help="one suite, or all")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test a claim."""
+    if "claim" not in metafunc.fixturenames:
+        return
+    from harness.ledger import collect
+    from harness.rule_files import reference, resolve
+
+    option = metafunc.config.getoption
+    try:
+        rule = resolve(reference(option("--dgtd-rule"))) if option("--dgtd-rule") else None
+        claims = collect(option("--dgtd-suite"), rule, option("--dgtd-profile"))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    metafunc.parametrize("claim", claims, ids=[claim.id for claim in claims])

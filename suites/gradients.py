@@ -1,0 +1,204 @@
+"""Theorem 1: w's mean update vanishes at w*(θ), and θ's is −½∇J(θ) there. By enumeration, not by sampling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from algorithms.rule import Cotangents, Promise, Rule
+from algorithms.rules import gtd2, tdc
+from harness.claims import Claim, Setting
+from harness.theorem import EXACT, linear_case, network_case, relative_error, solves_w_error
+from harness.verdicts import Finding, Verdict, exactly
+
+PROBLEMS = ("random_walk", "collision")
+SOURCE = "Theorem 1"
+
+
+def claims(rule: Rule | None = None) -> list[Claim]:
+    """About the user's rule, or about GTD2 and TDC; the controls are always there."""
+    made = []
+    for each in (rule,) if rule else (gtd2, tdc):
+        for problem in PROBLEMS:
+            for target in ("value", "cdf"):
+                for net in ("linear", "mlp"):
+                    place = f"{problem}/{target}/{net}"
+                    where = f"on {problem} ({'a value' if target == 'value' else 'a CDF'}, {net})"
+                    made += [
+                        Claim(
+                            id=f"gradients/{place}/{each.name}/solves-w",
+                            says=f"{each.name}: w's mean update vanishes at w*(θ) {where}",
+                            source=SOURCE,
+                            check=partial(_solves_w, each, problem, target, net),
+                            rule=each,
+                            promise=Promise.SOLVES_W,
+                        ),
+                        Claim(
+                            id=f"gradients/{place}/{each.name}/descends",
+                            says=f"{each.name}: at w*(θ), θ's mean update is −½∇J {where}",
+                            source=SOURCE,
+                            check=partial(_descends, each, problem, target, net),
+                            rule=each,
+                            promise=Promise.DESCENDS,
+                        ),
+                    ]
+        made.append(
+            Claim(
+                id=f"gradients/collision/value/linear/{each.name}/sampled-mean",
+                says=f"{each.name}: the mean of sampled updates is the exact mean update on collision",
+                source="appendix, conditions on M and N",
+                check=partial(_sampled_mean, each, "collision"),
+                rule=each,
+                sampled=True,
+            )
+        )
+    made.append(
+        Claim(
+            id="gradients/r-operator",
+            says="the fused pass's curvature term is Σ q ∇²F w, with the Hessians written out",
+            source="appendix, update rule of ∇²F w",
+            check=_r_operator,
+        )
+    )
+    return made + _controls()
+
+
+def _controls() -> list[Claim]:
+    def forgets_rho(delta, u, rho):  # type: ignore[no-untyped-def]
+        return Cotangents(-u, u, delta - u)
+
+    wrong = {
+        "h-dropped": partial(_descends, replace(gtd2, name="gtd2 without h", curvature=False)),
+        "h-sign-flipped": partial(_descends_mutant, "sign of h"),
+        "rho-forgotten": partial(_descends, Rule("gtd2 without rho", forgets_rho)),
+        "gamma-forgotten": partial(_descends_mutant, "gamma"),
+        "s-for-next-s": partial(_descends_mutant, "s for s'"),
+    }
+    return [
+        Claim(
+            id=f"gradients/control/{name}",
+            says=f"GTD2 with {name.replace('-', ' ')} is not the gradient",
+            source=SOURCE,
+            check=partial(check, "collision" if name == "gamma-forgotten" else "random_walk", "cdf", "mlp"),
+            control=True,
+        )
+        for name, check in wrong.items()
+    ]
+
+
+def _case(problem: str, target: str, net: str, seed: int):  # type: ignore[no-untyped-def]
+    return (linear_case if net == "linear" else network_case)(problem, target, seed)
+
+
+def _solves_w(rule: Rule, problem: str, target: str, net: str, setting: Setting) -> Finding:
+    error = solves_w_error(rule, *_case(problem, target, net, setting.seed))
+    wrong = "w is never updated" if error == 1.0 else "look at the cotangent of u: ρδ − u solves for w*"
+    return exactly(error, EXACT, f"‖E[Δw]‖ at w* is {error:.1e} of its size at 0", wrong)
+
+
+def _descends(rule: Rule, problem: str, target: str, net: str, setting: Setting) -> Finding:
+    objective, theta = _case(problem, target, net, setting.seed)
+    d_theta, _ = objective.mean_update(rule, theta, objective.optimal_w(theta))
+    return _compare(d_theta, -0.5 * objective.gradient(theta))
+
+
+def _compare(found: np.ndarray, expected: np.ndarray, what: str = "E[Δθ]", of: str = "−½∇J") -> Finding:
+    error = relative_error(found, expected)
+    cosine = float(found @ expected / (np.linalg.norm(found) * np.linalg.norm(expected) + 1e-300))
+    wrong = f"its direction has cosine {cosine:.3f} with {of}"
+    words = f"{what} is off {of} by {error:.1e} of its size"
+    return exactly(error, EXACT, words, wrong, cosine=cosine, size=float(np.abs(expected).max()))
+
+
+def _descends_mutant(mutant: str, problem: str, target: str, net: str, setting: Setting) -> Finding:
+    """GTD2's mean update on a world, or in a pass, with one thing wrong, against the right gradient."""
+    objective, theta = _case(problem, target, net, setting.seed)
+    w, expected = objective.optimal_w(theta), -0.5 * objective.gradient(theta)
+    if mutant == "sign of h":
+        right, _ = objective.mean_update(gtd2, theta, w)
+        without, _ = objective.mean_update(replace(gtd2, curvature=False), theta, w)
+        return _compare(2 * without - right, expected)
+    outcomes = objective.mdp.outcomes
+    if mutant == "gamma":
+        wrong = objective.mdp.with_(gamma=0.999)
+    else:
+        wrong = objective.mdp.with_(
+            outcomes=replace(outcomes, next_state=outcomes.state), weights=objective.mdp.d, gamma=0.9
+        )
+        objective = replace(objective, mdp=objective.mdp.with_(weights=objective.mdp.d, gamma=0.9))
+        w, expected = objective.optimal_w(theta), -0.5 * objective.gradient(theta)
+    return _compare(replace(objective, mdp=wrong).mean_update(gtd2, theta, w)[0], expected)
+
+
+def _r_operator(setting: Setting) -> Finding:
+    import torch
+    from torch.func import hessian
+
+    from algorithms.engines.mlp import MlpEngine
+    from algorithms.targets import CdfTarget
+    from algorithms.transitions import Batch
+    from harness.objectives import flat, mlp
+
+    target = CdfTarget(-1.0, 1.0, 5)
+    engines = [MlpEngine(replace(gtd2, curvature=on), (3, 4, 3), target) for on in (True, False)]
+    rng = torch.Generator().manual_seed(setting.seed)
+    theta, w = engines[0].init(1, rng), engines[0].init(1, rng)
+    draw = np.random.default_rng(setting.seed)
+    x, x_next = draw.normal(size=(2, 1, 1, 3))
+    batch = Batch(x, x_next, target.shift(draw.normal(size=(1, 1)), [[0.9]]), np.array([[1.3]]))
+    with_h, without_h = (flat(engine.directions(theta, w, batch)[0]) for engine in engines)
+    predictor = mlp(engines[0], x[0])
+    at, aux = torch.as_tensor(flat(theta)), torch.as_tensor(flat(w))
+    second = hessian(lambda vector: predictor.all(vector)[0])(at)
+    f, f_next = predictor.all(at)[0], mlp(engines[0], x_next[0]).all(at)[0]
+    u = torch.func.jvp(lambda vector: predictor.all(vector)[0], (at,), (aux,))[1]
+    shift = batch.shift
+    g = torch.as_tensor(shift.matrix()[0, 0]) @ f_next + torch.as_tensor(shift.constant[0, 0])
+    q = 1.3 * (g - f) - u
+    expected = torch.einsum("j,jab,b->a", q, second, aux).numpy()
+    return _compare(with_h - without_h, expected, "the pass's curvature term", "Σ q ∇²F w")
+
+
+def _sampled_mean(rule: Rule, problem: str, setting: Setting) -> Finding:
+    """Lanes of sampled transitions, each an independent mean of updates; the largest t over the coordinates."""
+    from scipy import stats
+
+    from algorithms.engines.linear import directions
+    from algorithms.sampler import Sampler
+    from algorithms.streams import generator, lane_streams
+    from harness.objectives import Objective, linear
+    from harness.plugins import find_problem
+
+    lanes, steps = 64, 4000 if setting.profile == "ci" else 40_000
+    world = find_problem(problem)
+    mdp, target = world.mdp, world.target("value")
+    sampler = Sampler(mdp.table, lane_streams(setting.seed, range(lanes), problem=problem, purpose="sampled mean"))
+    sampler.draw(500)  # until the start is forgotten
+    outcomes, size = sampler.draw(steps), len(mdp.table.probability)
+    share = np.stack([np.bincount(outcomes[:, lane], minlength=size) for lane in range(lanes)]) / steps
+    batch = mdp.table.batch(np.arange(size)[:, None], mdp.features, target)
+    theta, w = generator(setting.seed, purpose="point").normal(size=(2, 1, mdp.features.shape[1]))
+    at = [np.array(np.broadcast_to(part, (size, *part.shape)), order="C") for part in (theta, w)]
+    g_theta, g_w = directions(rule, at[0], at[1], batch)
+    exact = np.concatenate(Objective(mdp, target, linear(mdp.features)).mean_update(rule, theta, w))
+    sampled = share @ np.concatenate([-g_theta.reshape(size, -1), g_w.reshape(size, -1)], axis=1)
+    spread = sampled.std(0, ddof=1) / np.sqrt(lanes)
+    moving = spread > 1e-14
+    t = np.abs(sampled.mean(0) - exact)[moving] / spread[moving]
+    critical = float(stats.t.isf(setting.false_alarm / (2 * max(len(t), 1)), lanes - 1))
+    top = float(t.max(initial=0.0))
+    return Finding(
+        verdict=Verdict.PASS if top <= critical else Verdict.FAIL,
+        estimate=top,
+        low=top,
+        high=top,
+        margin=critical,
+        n=lanes,
+        false_alarm=setting.false_alarm,
+        words=f"largest of {len(t)} t statistics is {top:.2f}, critical {critical:.2f}",
+        flips=f"a t statistic above {critical:.2f}",
+        detectable=float(2 * critical * spread.max()),
+        evidence={"steps": steps, "lanes": lanes},
+    )
