@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any
 
 from harness.cohort import CohortResult, failed_cohort, run_cohort
 from harness.runs import COHORT, Outcome, RunSpec, cohorts
@@ -91,7 +90,7 @@ def execute(
                     raise ValueError(f"workers died {restarts} times: is there enough memory?") from None
                 queue.extend(running.values())
                 running.clear()
-                executor.shutdown(wait=False, cancel_futures=True)
+                _stop(executor, hurry=True)
                 executor = make()
     except KeyboardInterrupt:
         for spec, cohort in running.values():
@@ -103,9 +102,12 @@ def execute(
 
 def _stop(executor: Executor, hurry: bool) -> None:
     """Shut down; workers that are still at it are ended, since nobody waits for them."""
-    processes: dict[int, Any] = getattr(executor, "_processes", None) or {}
-    living = list(processes) if hurry else []
-    executor.shutdown(wait=not hurry, cancel_futures=True)
+    living = []
+    if isinstance(executor, ProcessPoolExecutor):
+        living = list(executor._processes or {}) if hurry else []
+        executor.shutdown(wait=not hurry, cancel_futures=True)
+    else:  # Dask's takes no cancel_futures; without waiting it cancels what it has not started
+        executor.shutdown(wait=not hurry)
     for pid in living:
         try:
             os.kill(pid, signal.SIGTERM)

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from algorithms.checks import at_least
-from algorithms.names import look_up
+from algorithms.names import unknown
 
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
@@ -72,11 +72,22 @@ def dask(scheduler: str | None) -> Executor:
     return made
 
 
+KINDS = ("in-process", "pool", "dask")
+
+
 def make_executor(kind: str, workers: int | None = None, scheduler: str | None = None) -> Executor:
     """An executor by name."""
-    makers: dict[str, Callable[[], Executor]] = {
-        "in-process": InProcess,
-        "pool": lambda: pool(workers),
-        "dask": lambda: dask(scheduler),
-    }
-    return look_up("executor", kind, makers)()
+    if kind not in KINDS:
+        raise unknown("executor", kind, KINDS)
+    if kind == "pool":
+        return pool(workers)
+    return InProcess() if kind == "in-process" else dask(scheduler)
+
+
+def executor_maker(kind: str, workers: int | None, scheduler: str | None) -> Callable[[], Executor]:
+    """A function that makes executors, its arguments checked now: a mistake must not wait for the first cohort."""
+    if kind not in KINDS:
+        raise unknown("executor", kind, KINDS)
+    at_least("workers", 1 if workers is None else workers, 1)
+    ready = [dask(scheduler)] if kind == "dask" else []
+    return lambda: ready.pop() if ready else make_executor(kind, workers, scheduler)

@@ -77,13 +77,13 @@ class Store:
                 self._migrate()
 
     def _migrate(self) -> None:
+        if not self._is_ours():
+            raise StoreError(f"store {str(self.path)!r} is a database of something else: name another store")
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("BEGIN IMMEDIATE")
         try:
             # Read again under the lock: another process may have migrated since.
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if found == 0 and self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise StoreError(f"store {str(self.path)!r} is a database of something else: name another store")
             for version in range(found + 1, SCHEMA + 1):
                 for statement in _MIGRATIONS[version].split(";"):
                     if statement.strip():
@@ -91,8 +91,17 @@ class Store:
             self._db.execute(f"PRAGMA user_version={SCHEMA}")
             self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            self._roll_back()
             raise
+
+    def _roll_back(self) -> None:
+        if self._db.in_transaction:  # a full disk ends the transaction by itself
+            self._db.execute("ROLLBACK")
+
+    def _is_ours(self) -> bool:
+        """Empty, or with a version of our schema."""
+        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        return not tables or bool(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     @contextmanager
     def _words(self) -> Iterator[None]:
@@ -148,7 +157,7 @@ class Store:
                     )
                 self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                self._roll_back()
                 raise
 
     def _machine(self) -> int:

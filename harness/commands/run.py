@@ -40,7 +40,7 @@ def run(
     """Run one rule on one problem; lanes that are stored already are not run again."""
     from harness.commands.progress import progress
     from harness.driver import Request, execute
-    from harness.executors import make_executor
+    from harness.executors import executor_maker
     from harness.plugins import find_problem
     from harness.rule_files import reference
     from harness.runs import RunSpec
@@ -59,15 +59,9 @@ def run(
     request = Request(spec, seeds)
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, got {seeds}")
+    make = executor_maker(executor, workers, scheduler)
     with Store(store) as results, progress(f"{spec.rule.name} on {problem}") as tick:
-        made = [make_executor(executor, workers, scheduler)] if executor == "dask" else []
-        summary = execute(
-            [request],
-            results,
-            lambda: made.pop() if made else make_executor(executor, workers, scheduler),
-            timeout=timeout,
-            progress=tick,
-        )
+        summary = execute([request], results, make, timeout=timeout, progress=tick)
         found = _summary(results, spec, seeds)
     if as_json:
         print_json(found)
