@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup test lint quick bench clean
+.PHONY: help setup test lint quick bench torture coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -31,6 +31,12 @@ lint: $(READY)  ## ruff and the type checker
 
 bench: $(READY)  ## speed as ratios, from alternating runs in one process
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=min,median,rounds --benchmark-sort=name -s
+
+torture: $(READY)  ## kill -9 at fifty random moments of a run
+	$(BIN)/python -m tests.harness.torture 50
+
+coverage: $(READY)  ## do intervals and tests keep their nominal rates?
+	$(BIN)/python -m tests.harness.coverage
 
 clean:  ## remove what make made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .benchmarks

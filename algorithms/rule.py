@@ -119,6 +119,8 @@ def _check_arity(name: str, function: Callable[..., Any]) -> None:
 def _probe(name: str, function: Callable[..., Any], delta: float, u: float, rho: float) -> tuple[float, ...]:
     try:
         out = function(delta, u, rho)
+    except TimeoutError:  # a caller's limit, for the caller to report
+        raise
     except Exception as error:
         raise ValueError(f"rule {name!r} raised {type(error).__name__} at {delta=}, {u=}, {rho=}: {error}") from error
     if not (isinstance(out, tuple) and getattr(out, "_fields", None) == Cotangents._fields):

@@ -22,7 +22,8 @@ class Complaint:
 
 def examine(rule: Rule) -> list[Complaint]:
     """Every complaint; none means that the rule is what it says."""
-    return [*_arithmetic(rule), *_compiles(rule), *_promises(rule)]
+    found = [*_arithmetic(rule), *_compiles(rule)]
+    return found or _promises(rule)  # promises are tried on tensors, so the arithmetic has to hold first
 
 
 def _arithmetic(rule: Rule) -> list[Complaint]:

@@ -134,8 +134,8 @@ def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Comparison:
     p = _signed_rank_p(signed)
     wins, ties = int((gap < 0).sum()), int((gap == 0).sum())
     better = proportion_interval(wins + ties // 2, len(gap), false_alarm)
-    finite_gap = np.where(np.isinf(gap), np.sign(gap) * np.finfo(float).max, gap)
-    return Comparison(float(np.median(finite_gap)), p, better, len(gap))
+    middle = np.sort(gap)[(len(gap) - 1) // 2]  # no mean of two: they may be infinite, of either sign
+    return Comparison(float(middle), p, better, len(gap))
 
 
 def _signed_rank_p(signed: Floats) -> float:

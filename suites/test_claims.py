@@ -15,12 +15,12 @@ def setting(request: pytest.FixtureRequest) -> Setting:
     return Setting(option("--dgtd-profile"), option("--dgtd-seed"), share(None, option("--dgtd-profile")))
 
 
-def test_claim(claim: Claim, setting: Setting, request: pytest.FixtureRequest) -> None:
+def test_claim(dgtd_claim: Claim, setting: Setting, request: pytest.FixtureRequest) -> None:
     """PASS and CAUGHT pass; INCONCLUSIVE is an expected failure, not a failure; unpromised claims are skipped."""
-    (entry,) = judge([claim], setting, request.config.getoption("--dgtd-rule"))
+    (entry,) = judge([dgtd_claim], setting, request.config.getoption("--dgtd-rule"))
     if entry.finding is None:
         pytest.skip("not promised by the rule")
-    words = f"{entry.status}: {claim.says}: {entry.finding.words}\nagain: {entry.command}"
+    words = f"{entry.status}: {dgtd_claim.says}: {entry.finding.words}\nagain: {entry.command}"
     if entry.status in ("INCONCLUSIVE", "VACUOUS"):
         pytest.xfail(words)
     if entry.status in ("FAIL", "MISSED"):

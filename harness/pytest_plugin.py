@@ -1,4 +1,4 @@
-"""Options of `pytest suites`: the rule, the profile and the seed that the claims are judged with."""
+"""pytest's side of the suites, loaded by its entry point: `pytest suites`, or `pytest --pyargs suites`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test a claim."""
-    if "claim" not in metafunc.fixturenames:
+    if "dgtd_claim" not in metafunc.fixturenames:
         return
     from harness.ledger import collect
     from harness.rule_files import reference, resolve
@@ -27,4 +27,4 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         claims = collect(option("--dgtd-suite"), rule, option("--dgtd-profile"))
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
-    metafunc.parametrize("claim", claims, ids=[claim.id for claim in claims])
+    metafunc.parametrize("dgtd_claim", claims, ids=[claim.id for claim in claims])

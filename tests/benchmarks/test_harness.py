@@ -1,0 +1,59 @@
+"""What the harness costs on top of the runs, and how fast a large store answers."""
+
+import time
+
+import numpy as np
+import pytest
+
+from harness.cohort import CohortResult, Lane
+from harness.commands.progress import progress
+from harness.driver import Request, execute
+from harness.executors import InProcess
+from harness.rule_files import reference
+from harness.runs import COHORT, Outcome, RunSpec
+from harness.store import Store
+from tests.benchmarks.alternating import report
+
+
+def spec(**changes):
+    fields = {"problem": "baird", "rule": reference("gtd2"), "alpha": 0.01, "beta": 0.05, "steps": 1_000_000}
+    return RunSpec(**fields | changes)
+
+
+@pytest.mark.benchmark(group="harness")
+def test_overhead_of_a_60_second_run(benchmark, tmp_path):
+    """Wall time outside of the cohorts themselves: specification, store, progress."""
+    request = Request(spec(), 16)
+    with Store(tmp_path / "warm.sqlite") as store:
+        start = time.perf_counter()
+        execute([request], store, InProcess)
+        each = time.perf_counter() - start
+    seeds = COHORT * max(2, round(60 / each))
+    start = time.perf_counter()
+    with Store(tmp_path / "s.sqlite") as store, progress("overhead") as tick:
+        execute([Request(spec(root_seed=1), seeds)], store, InProcess, progress=tick)
+        wall = time.perf_counter() - start
+        inside = sum(lane.seconds for lane in store.lanes(spec(root_seed=1).hash))
+    report(benchmark, f"harness overhead of a {wall:.0f} s run, per cent", 100 * (wall - inside) / wall, "≤ 2")
+    benchmark.pedantic(lambda: None, rounds=1)
+    assert wall - inside <= 0.02 * wall
+
+
+@pytest.mark.benchmark(group="harness")
+def test_a_hundred_thousand_lanes_are_listed_at_once(benchmark, tmp_path):
+    curves = np.ones((25, 3))
+    with Store(tmp_path / "s.sqlite") as store:
+        for run in range(25):
+            one = spec(root_seed=run)
+            lanes = [Lane(seed, Outcome.BUDGET_SPENT, -1, curves) for seed in range(4000)]
+            store.save(one, CohortResult(one.hash, 0, lanes, 1.0))
+        seconds = min(_listed(store) for _ in range(3))
+        report(benchmark, "100 000 stored lanes listed, seconds", seconds, "≤ 1")
+        benchmark.pedantic(store.runs, rounds=3)
+    assert seconds <= 1
+
+
+def _listed(store):
+    start = time.perf_counter()
+    assert sum(sum(run["outcomes"].values()) for run in store.runs()) == 100_000
+    return time.perf_counter() - start
