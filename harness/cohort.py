@@ -17,6 +17,7 @@ from harness.plugins import find_problem
 from harness.rule_files import resolve
 from harness.runs import COHORT, Outcome, RunSpec
 from harness.timeouts import time_limit
+from harness.trials import simulate
 
 
 @dataclass(frozen=True)
@@ -65,35 +66,31 @@ def failed_cohort(spec: RunSpec, cohort: int, outcome: Outcome, seconds: float, 
 def _run(spec: RunSpec, cohort: int, deadline: float | None) -> list[Lane]:
     engine, metrics, theta = _prepared(spec)
     seeds = range(cohort * COHORT, (cohort + 1) * COHORT)
-    state = engine.start(theta, lane_streams(spec.root_seed, seeds, problem=spec.problem, purpose="transitions"))
-    times = spec.times()
-    curves = np.full((len(times), COHORT, len(metrics.names)), np.nan)
-    for i, t in enumerate(times):
-        # One checkpoint at a time, so that a time-out is noticed between them.
-        snapshot = engine.run(
-            state,
-            int(t) - state.steps,
-            spec.alpha,
-            spec.beta,
-            schedule=spec.make_schedule(),
-            radius=np.inf if spec.radius is None else spec.radius,
-            snapshots=[t],
-            average=spec.average,
-            extragradient=spec.extragradient,
-        )
-        curves[i] = metrics(snapshot.theta_mean[0] if spec.average and t > 0 else snapshot.theta[0])
+
+    def tick() -> None:  # compiled code hears no alarm, so the clock is read between checkpoints too
         if deadline is not None and time.perf_counter() > deadline:
             raise TimeoutError
-    return [_lane(spec, seed, int(state.died[i]), curves[:, i], metrics) for i, seed in enumerate(seeds)]
 
-
-def _lane(spec: RunSpec, seed: int, died: int, curves: Floats, metrics: Metrics) -> Lane:
-    size = curves[:, metrics.names.index("size")]
-    limit = spec.diverged_above * max(size[0], 1.0)
-    if died >= 0 or not np.isfinite(curves[-1]).all() or np.nanmax(size) > limit:
-        return Lane(seed, Outcome.DIVERGED, died, curves)
-    reached = curves[-1, metrics.names.index("rmspbe")] < spec.converged_below
-    return Lane(seed, Outcome.CONVERGED if reached else Outcome.BUDGET_SPENT, died, curves)
+    trial = simulate(
+        engine,
+        metrics,
+        theta,
+        lane_streams(spec.root_seed, seeds, problem=spec.problem, purpose="transitions"),
+        spec.times(),
+        spec.alpha,
+        spec.beta,
+        schedule=spec.make_schedule(),
+        radius=np.inf if spec.radius is None else spec.radius,
+        average=spec.average,
+        extragradient=spec.extragradient,
+        tick=tick,
+    )
+    diverged = trial.diverged(spec.diverged_above)
+    reached = trial.of("rmspbe")[-1] < spec.converged_below
+    outcomes = np.where(diverged, Outcome.DIVERGED, np.where(reached, Outcome.CONVERGED, Outcome.BUDGET_SPENT))
+    return [
+        Lane(seed, Outcome(outcomes[i]), int(trial.died[i]), trial.curves[:, i].copy()) for i, seed in enumerate(seeds)
+    ]
 
 
 @lru_cache(maxsize=32)

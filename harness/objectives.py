@@ -125,6 +125,12 @@ class Objective:
         """w*(θ) = C⁺E[Σφδ]."""
         return self._parts(_vector(theta))[2].numpy()
 
+    def distance_to_optimal_w(self, theta: ArrayLike, w: ArrayLike) -> float:
+        """‖w − w*(θ)‖_C."""
+        _, C, best = self._parts(_vector(theta))
+        gap = _vector(w) - best
+        return float((gap @ C @ gap).clamp(min=0.0).sqrt())
+
     def rank(self, theta: ArrayLike) -> int:
         """The rank of E[Σφφᵀ]; Theorem 2 asks for d."""
         values = torch.linalg.eigvalsh(self._parts(_vector(theta))[1])

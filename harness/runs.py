@@ -133,7 +133,7 @@ def cohorts(seeds: int) -> range:
 def code_hash() -> str:
     """A hash of the code that lanes exercise: algorithms, the oracle behind the metrics, and our problems."""
     root = Path(__file__).parents[1]
-    here = [root / "harness" / f"{name}.py" for name in ("mdp", "problem", "returns", "metrics", "cohort")]
+    here = [root / "harness" / f"{name}.py" for name in ("mdp", "problem", "returns", "metrics", "trials", "cohort")]
     files = sorted([*(root / "algorithms").rglob("*.py"), *(root / "suites" / "problems").rglob("*.py"), *here])
     digest = hashlib.sha256()
     for file in files:

@@ -1,0 +1,75 @@
+"""Simulated lanes of a softmax table, with the exact objective, its gradient and w's distance from w* along the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from algorithms.checks import Floats, Integers
+from algorithms.engines.loop import run
+from algorithms.engines.mlp import MlpEngine
+from algorithms.rule import Rule
+from algorithms.sampler import Sampler
+from algorithms.stepping import Schedule
+from algorithms.streams import generator, lane_streams
+from algorithms.targets import Target
+from harness.mdp import FiniteMDP
+from harness.objectives import Objective, flat, mlp
+
+
+@dataclass(frozen=True)
+class Descent:
+    """[checkpoints, lanes]: J(θ_t), ‖∇J(θ_t)‖, and ‖w_t − w*(θ_t)‖_C; `rank` of E Σφφᵀ at the start, of `size`."""
+
+    times: Integers
+    J: Floats
+    gradient: Floats
+    w_gap: Floats
+    died: Integers
+    rank: int
+    size: int
+
+
+def descend(
+    rule: Rule,
+    mdp: FiniteMDP,
+    target: Target,
+    *,
+    lanes: int,
+    times: Integers,
+    alpha: float,
+    beta: float,
+    schedule: Schedule,
+    radius: float,
+    seed: int,
+    hidden: tuple[int, ...] = (),
+) -> Descent:
+    """A table of pinned logits (or a network on one-hot states, with `hidden` layers), projected onto a ball.
+
+    The last state is the origin and the bias its row, so that a table has one row of logits per state and none too
+    many: E Σφφᵀ is then nonsingular, as Theorem 2 asks.
+    """
+    inputs = np.eye(mdp.states)[:, : mdp.states - 1]
+    engine = MlpEngine(rule, (inputs.shape[1], *hidden), target, pinned=True)
+    rng = torch.Generator().manual_seed(int(generator(seed, purpose="start").integers(2**31)))
+    theta = [0.5 * part for part in engine.init(lanes, rng)]
+    w = engine.zeros(theta)
+    objective = Objective(mdp, target, mlp(engine, inputs))
+    size, rank = objective.predictor.size, objective.rank(flat(theta))
+    sampler = Sampler(mdp.table, lane_streams(seed, range(lanes), problem=mdp.name, purpose="descent"))
+    curves = run(
+        engine, theta, w, sampler, inputs, target, int(times[-1]), alpha, beta,
+        schedule=schedule, radius=radius, snapshots=times,
+    )  # fmt: skip
+    J, slope, gap = (np.full((len(times), lanes), np.nan) for _ in range(3))
+    for i, (at, aux) in enumerate(zip(curves.theta, curves.w, strict=True)):
+        for lane in range(lanes):
+            point = flat(at, lane)
+            if not np.isfinite(point).all():
+                continue
+            J[i, lane] = objective.value(point)
+            slope[i, lane] = np.linalg.norm(objective.gradient(point))
+            gap[i, lane] = objective.distance_to_optimal_w(point, flat(aux, lane))
+    return Descent(curves.steps, J, slope, gap, curves.died, rank, size)

@@ -1,0 +1,143 @@
+"""Theorem 2: with two-timescale Robbins–Monro steps, distributional GTD2 and TDC bring J and ‖∇J‖ down.
+
+A fall is claimed, not a limit: at this length exact descent would still gain, and w is not yet at w*.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from algorithms.rule import Promise, Rule
+from algorithms.rules import gtd2, tdc
+from algorithms.stepping import PowerLaw, RobbinsMonro
+from harness.claims import Claim, Setting
+from harness.verdicts import Finding, below, exactly, seldom
+
+SOURCE = "Theorem 2"
+FALL = 0.4  # of J's start, in 10⁶ lane-steps
+ALPHA, BETA, RADIUS, ATOMS = 0.3, 1.0, 50.0, 6
+
+
+def claims(rule: Rule | None = None) -> list[Claim]:
+    """About the user's rule, or GTD2 and TDC, on a table of pinned logits."""
+    made = [
+        Claim(
+            id="convergence/random_walk/rank",
+            says="a table of pinned logits satisfies Theorem 2's condition: E Σφφᵀ is nonsingular",
+            source=SOURCE,
+            check=_rank,
+        )
+    ]
+    for each in (rule,) if rule else (gtd2, tdc):
+        for what in ("J", "gradient"):
+            made.append(
+                Claim(
+                    id=f"convergence/random_walk/logits/{each.name}/{what}",
+                    says=f"{each.name}: exact {'J' if what == 'J' else '‖∇J‖'} falls, Robbins–Monro steps, Γ on a ball",
+                    source=SOURCE,
+                    check=partial(_falls, each, what, RobbinsMonro()),
+                    rule=each,
+                    promise=Promise.DESCENDS,
+                    sampled=True,
+                )
+            )
+    made += [
+        Claim(
+            id="convergence/control/summable-steps",
+            says="GTD2 with summable steps (t⁻²), taken to converge: the fall stops early",
+            source=SOURCE,
+            check=partial(_falls, gtd2, "J", PowerLaw(2.0, 2.0, 100.0)),
+            control=True,
+            sampled=True,
+        ),
+        Claim(
+            id="convergence/control/timescales-swapped",
+            says="TDC with β/α = 0.04 on θ → 2θ, taken to stay bounded: w is too slow to correct",
+            source=SOURCE,
+            check=_swapped,
+            control=True,
+            sampled=True,
+        ),
+    ]
+    return made
+
+
+_memory: dict[Any, Any] = {}
+
+
+def _descent(rule: Rule, schedule: PowerLaw, setting: Setting) -> Any:
+    """Shared by the claims about one rule; kept for the length of the process."""
+    from harness.network_trials import descend
+    from harness.plugins import find_problem
+
+    lanes, steps = (64, 12_000) if setting.profile == "ci" else (64, 300_000)
+    key = (rule.source_hash, schedule, lanes, steps, setting.seed)
+    if key not in _memory:
+        world = find_problem("random_walk")
+        times = np.unique(np.concatenate([[0], np.geomspace(100, steps, 5).astype(int)]))
+        _memory.clear()
+        _memory[key] = descend(
+            rule, world.mdp, world.target("cdf", ATOMS), lanes=lanes, times=times, alpha=ALPHA, beta=BETA,
+            schedule=schedule, radius=RADIUS, seed=setting.seed,
+        )  # fmt: skip
+    return _memory[key]
+
+
+def _rank(setting: Setting) -> Finding:
+    from harness.network_trials import descend
+    from harness.plugins import find_problem
+
+    world = find_problem("random_walk")
+    found = descend(
+        gtd2, world.mdp, world.target("cdf", ATOMS), lanes=1, times=np.array([0, 1]), alpha=ALPHA, beta=BETA,
+        schedule=RobbinsMonro(), radius=RADIUS, seed=setting.seed,
+    )  # fmt: skip
+    return exactly(float(found.size - found.rank), 0.0, f"rank {found.rank} of {found.size}")
+
+
+def _falls(rule: Rule, what: str, schedule: PowerLaw, setting: Setting) -> Finding:
+    from harness.statistics import Interval, mean_interval
+
+    found = _descent(rule, schedule, setting)
+    curve = found.J if what == "J" else found.gradient
+    margin = FALL if what == "J" else 0.7
+    ratio = np.where(np.isfinite(curve[-1]), curve[-1] / curve[0], 1e300)
+    logs = mean_interval(np.log(ratio), 2 * setting.false_alarm)
+    share = Interval(*(float(np.exp(min(x, 600.0))) for x in (logs.estimate, logs.low, logs.high)), logs.n)
+    name = "J" if what == "J" else "‖∇J‖"
+    words = (
+        f"{name} is {share.estimate:.3f} of its start [{share.low:.3f}, {share.high:.3f}] after {found.times[-1]} steps"
+    )
+    return below(
+        share,
+        margin,
+        setting.false_alarm,
+        f"{words}; ‖w − w*‖_C went from {np.median(found.w_gap[0]):.3f} to {np.median(found.w_gap[-1]):.3f}",
+        x=found.times.tolist(),
+        y=np.median(curve, axis=1).tolist(),
+        x_name="steps",
+        y_name=f"{name}, median",
+    )
+
+
+def _swapped(setting: Setting) -> Finding:
+    from algorithms.engines.linear import LinearEngine
+    from algorithms.streams import lane_streams
+    from harness.metrics import Metrics
+    from harness.plugins import find_problem
+    from harness.statistics import Sprt
+    from harness.trials import simulate
+
+    world = find_problem("two_state")
+    target = world.target()
+    trial = simulate(
+        LinearEngine(tdc, world.mdp.table, world.mdp.features, target), Metrics(world.mdp, target),
+        world.theta_initial(target), lane_streams(setting.seed, range(64), problem="two_state", purpose="timescales"),
+        np.array([0, 1000, 20_000]), 0.05, 0.002,
+    )  # fmt: skip
+    failed = trial.diverged()
+    words = f"{int(failed.sum())} of {len(failed)} lanes diverged"
+    return seldom(Sprt(0.01, 0.20, setting.false_alarm, 1e-2, len(failed)), failed.tolist(), words)

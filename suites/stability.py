@@ -1,0 +1,241 @@
+"""Off-policy stability: where semi-gradient TD diverges, GTD2 and TDC must not, and their objective must fall."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from algorithms.rule import Promise, Rule
+from algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb
+from harness.claims import Claim, Setting
+from harness.verdicts import Finding, Verdict, below, exactly, seldom
+
+SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"
+RULES = (gtd2, tdc, gtd2_sb, tdc_sb, residual_gradient)
+# Step sizes (α, β) at which the certificate calls every rule above stable; TD's are small, where its paths diverge.
+STEPS: dict[str, list[tuple[float, float]]] = {
+    "baird": [(2**-8, 2**-8), (2**-9, 2**-7)],
+    "two_state": [(0.01, 0.2), (0.02, 0.1)],
+    "tsitsiklis_van_roy": [(0.02, 0.1), (0.05, 0.05)],
+}
+TD_STEP = {"baird": 0.01, "two_state": 0.1, "tsitsiklis_van_roy": 0.1}
+ATOMS = 11
+FALLEN = 0.5  # of the objective's start
+HORIZON = 20_000
+
+
+def claims(rule: Rule | None = None) -> list[Claim]:
+    """Bounded and falling, on every counterexample and its lift; semi-gradient TD is the control."""
+    made: list[Claim] = []
+    for problem, steps in STEPS.items():
+        for target in ("value", "cdf"):
+            for each in (rule,) if rule else RULES:
+                for i, (alpha, beta) in enumerate(steps):
+                    profiles = ("ci", "full", "paper") if i == 0 else ("full", "paper")
+                    made += _about(each, problem, target, alpha, beta, profiles)
+            made.append(
+                Claim(
+                    id=f"stability/control/{problem}/{target}/td",
+                    says=f"{'distributional ' if target == 'cdf' else ''}semi-gradient TD stays bounded on {problem}",
+                    source=SOURCE,
+                    check=partial(_bounded, td, problem, target, TD_STEP[problem], TD_STEP[problem]),
+                    control=True,
+                    sampled=True,
+                )
+            )
+    made += _spiral_claims(rule)
+    made.append(
+        Claim(
+            id="stability/kolter/bad-fixed-point",
+            says="on Kolter's states the TD fixed point itself is bad: its value error is over 100 times the best",
+            source="Kolter 2011",
+            check=_kolter,
+        )
+    )
+    return made
+
+
+def _about(each: Rule, problem: str, target: str, alpha: float, beta: float, profiles: tuple[str, ...]) -> list[Claim]:
+    place = f"stability/{problem}/{target}/{each.name}/alpha={alpha:g},beta={beta:g}"
+    shared: dict[str, Any] = {"source": SOURCE, "rule": each, "profiles": profiles, "promise": Promise.STABLE}
+    arguments = (each, problem, target, alpha, beta)
+    made = [
+        Claim(
+            id=f"{place}/bounded",
+            says=f"{each.name} stays bounded on {problem} ({target})",
+            check=partial(_bounded, *arguments),
+            sampled=True,
+            **shared,
+        )
+    ]
+    if Promise.DESCENDS in each.promises:
+        made.append(
+            Claim(
+                id=f"{place}/falls",
+                says=f"{each.name}'s objective falls to half or less on {problem} ({target})",
+                check=partial(_falls, *arguments),
+                sampled=True,
+                **shared,
+            )
+        )
+    if each.linear and target == "value":
+        made.append(
+            Claim(
+                id=f"{place}/certificate",
+                says=f"{each.name}: certificate and simulation agree on {problem}",
+                check=partial(_certificate, *arguments),
+                **shared,
+            )
+        )
+    return made
+
+
+def _trial(rule: Rule, problem: str, target_kind: str, alpha: float, beta: float, setting: Setting) -> Any:
+    from algorithms.engines.linear import LinearEngine
+    from algorithms.streams import lane_streams
+    from harness.metrics import Metrics
+    from harness.plugins import find_problem
+    from harness.trials import simulate
+
+    world = find_problem(problem)
+    target = world.target(target_kind, ATOMS)
+    lanes = 64 if setting.profile == "ci" else 200
+    times = np.unique(np.concatenate([[0], np.geomspace(10, HORIZON, 20).astype(int)]))
+    return simulate(
+        LinearEngine(rule, world.mdp.table, world.mdp.features, target),
+        Metrics(world.mdp, target),
+        world.theta_initial(target),
+        lane_streams(setting.seed, range(lanes), problem=problem, purpose="stability"),
+        times,
+        alpha,
+        beta,
+    )
+
+
+def _bounded(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
+    from harness.statistics import Sprt
+
+    trial = _trial(rule, problem, target, alpha, beta, setting)
+    failed = trial.diverged()
+    test = Sprt(0.01, 0.20, setting.false_alarm, 1e-2, len(failed))
+    size = trial.of("size")
+    with np.errstate(invalid="ignore"):
+        alive = (np.isfinite(size) & (size <= 1e6 * np.maximum(size[0], 1.0))).mean(1)
+    words = f"{int(failed.sum())} of {len(failed)} lanes diverged in {HORIZON} steps"
+    return seldom(
+        test,
+        failed.tolist(),
+        words,
+        x=trial.times.tolist(),
+        y=alive.tolist(),
+        x_name="steps",
+        y_name="share of lanes alive",
+    )
+
+
+def _falls(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
+    from harness.statistics import Interval, mean_interval
+
+    trial = _trial(rule, problem, target, alpha, beta, setting)
+    curve = trial.of("rmspbe" if target == "value" else "rdmspbe")
+    ratio = np.where(np.isfinite(curve[-1]), curve[-1] / curve[0], 1e300)
+    logs = mean_interval(np.log(np.maximum(ratio, 1e-300)), 2 * setting.false_alarm)
+    share = Interval(*(float(np.exp(min(x, 600.0))) for x in (logs.estimate, logs.low, logs.high)), logs.n)
+    with np.errstate(invalid="ignore"):
+        median = np.median(curve, axis=1)
+    return below(
+        share,
+        FALLEN,
+        setting.false_alarm,
+        f"the objective (root) is {share.estimate:.2g} of its start [{share.low:.2g}, {share.high:.2g}]",
+        x=trial.times.tolist(),
+        y=median.tolist(),
+        x_name="steps",
+        y_name="root of the objective, median",
+    )
+
+
+def _certificate(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
+    """A radius below 1 with a lane that diverged, or paths that grow with none, would be a contradiction."""
+    from harness.certificates import Class, certify
+    from harness.plugins import find_problem
+
+    world = find_problem(problem)
+    found = certify(rule, world.mdp, world.target(target, ATOMS), alpha, beta, seed=setting.seed, steps=5000)
+    share = float(_trial(rule, problem, target, alpha, beta, setting).diverged().mean())
+    wrong = (found.kind is Class.STABLE and share > 0.1) or (found.kind is Class.DIVERGING and share < 0.9)
+    low, high = found.mean_square_bracket
+    words = f"{found.kind} (mean-square radius {low:.7f} … {high:.7f}), {share:.0%} of lanes diverged"
+    return exactly(float(wrong), 0.5, words)
+
+
+def _spiral_claims(rule: Rule | None) -> list[Claim]:
+    made = [
+        Claim(
+            id=f"stability/spiral/{each.name}",
+            says=f"{each.name} on the spiral (nonlinear): RMS V falls and never rises much",
+            source="Bhatnagar et al. 2009",
+            check=partial(_spiral, each),
+            rule=each,
+            promise=Promise.STABLE,
+            sampled=True,
+        )
+        for each in ((rule,) if rule else (gtd2, tdc))
+    ]
+    made.append(
+        Claim(
+            id="stability/control/spiral/td",
+            says="nonlinear semi-gradient TD on the spiral: RMS V falls and never rises much",
+            source="Tsitsiklis & Van Roy 1997",
+            check=partial(_spiral, td),
+            control=True,
+            sampled=True,
+        )
+    )
+    return made
+
+
+def _spiral(rule: Rule, setting: Setting) -> Finding:
+    """Judged by the running maximum and the end of RMS V, never by θ."""
+    from algorithms.engines.loop import run
+    from algorithms.engines.module import ModuleEngine
+    from algorithms.sampler import Sampler
+    from algorithms.streams import lane_streams
+    from algorithms.targets import ValueTarget
+    from harness.objectives import module
+    from harness.plugins import find_problem
+    from harness.statistics import Sprt
+
+    world = find_problem("spiral")
+    engine = ModuleEngine(rule, world.network())  # type: ignore[misc]
+    lanes, steps = 64, 1500 if setting.profile == "ci" else 20_000
+    theta = engine.init(lanes)
+    sampler = Sampler(world.mdp.table, lane_streams(setting.seed, range(lanes), problem="spiral", purpose="stability"))
+    times = np.linspace(0, steps, 31).astype(int)
+    step = 1e-4 if rule is td else 3e-5
+    args = (np.eye(3), ValueTarget(), steps, step, step)
+    curves = run(engine, theta, engine.zeros(theta), sampler, *args, snapshots=times)
+    predictor = module(engine, np.eye(3))
+    with np.errstate(all="ignore"):
+        rms = np.array(
+            [[np.sqrt((predictor(point) ** 2).mean()) for point in at["theta"].numpy()] for at in curves.theta]
+        )
+        failed = ~(np.isfinite(rms).all(0) & (rms.max(0) < 2 * rms[0]) & (rms[-1] < 0.9 * rms[0]))
+    words = f"{int(failed.sum())} of {lanes} lanes rose past twice the start or did not fall below nine tenths of it"
+    median = np.where(np.isfinite(rms), rms, np.nan)[:, 0]
+    evidence = {"x": times.tolist(), "y": median.tolist(), "x_name": "steps", "y_name": "RMS V, lane 0"}
+    return seldom(Sprt(0.01, 0.20, setting.false_alarm, 1e-2, lanes), failed.tolist(), words, **evidence)
+
+
+def _kolter(setting: Setting) -> Finding:
+    from harness.plugins import find_problem
+
+    mdp = find_problem("kolter").mdp
+    X, D = mdp.features, np.diag(mdp.d)
+    best = np.linalg.solve(X.T @ D @ X, X.T @ D @ mdp.v)
+    ratio = mdp.msve(X @ mdp.theta_td) / mdp.msve(X @ best)
+    found = exactly(1 / ratio, 0.01, f"value error of θ_TD is {ratio:.3g} times that of the best θ")
+    assert found.verdict in (Verdict.PASS, Verdict.FAIL)
+    return found
