@@ -30,6 +30,12 @@ def mean_interval(values: ArrayLike, false_alarm: float) -> Interval:
     return Interval(float(x.mean()), float(x.mean() - half), float(x.mean() + half), len(x))
 
 
+def exponential(logs: Interval) -> Interval:
+    """The interval of a geometric mean, from that of the logarithms."""
+    estimate, low, high = (float(np.exp(min(x, 700.0))) for x in (logs.estimate, logs.low, logs.high))
+    return Interval(estimate, low, high, logs.n)
+
+
 def proportion_interval(successes: int, n: int, false_alarm: float) -> Interval:
     """Clopper–Pearson: exact, so that 0 of 20 only shows 'below 14 %' one-sidedly at 95 %."""
     if not 0 <= successes <= n or n == 0:

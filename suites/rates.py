@@ -119,8 +119,8 @@ def _saddle(place: str) -> Any:
 
 def _horizons(setting: Setting) -> tuple[list[int], int]:
     """Horizons and lanes. ci looks at the last two decades only, where all places have left their start."""
-    low, points, lanes = (1e4, 6, 16) if setting.profile == "ci" else (1e3, 13, 100)
-    return [int(n) for n in np.geomspace(low, 1e6, points).round()], lanes
+    low, high, points, lanes = (1e4, 4e5, 6, 16) if setting.profile == "ci" else (1e3, 1e6, 13, 100)
+    return [int(n) for n in np.geomspace(low, high, points).round()], lanes
 
 
 def _exponent(rule: Rule, place: str, extragradient: bool, setting: Setting) -> Finding:
@@ -214,7 +214,7 @@ def _one_step(kind: str, setting: Setting) -> Finding:
     from algorithms.transitions import TransitionTable
 
     table = TransitionTable(
-        offsets=np.array([0, 1]), probability=np.ones(1), next_state=np.zeros(1), reward=np.ones(1),
+        offsets=np.array([0, 1]), probability=np.ones(1), next_state=np.zeros(1, np.int64), reward=np.ones(1),
         discount=np.array([0.9]), rho=np.ones(1), ends=np.zeros(1, bool), start=np.ones(1),
     )  # fmt: skip
     X, step = np.array([[1.0, -0.5]]), 0.7
