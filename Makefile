@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup test lint quick bench torture seeds coverage clean
+.PHONY: help setup test lint quick bench claims torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -34,6 +34,9 @@ bench: $(READY)  ## speed as ratios, from alternating runs in one process
 
 torture: $(READY)  ## kill -9 at fifty random moments of a run
 	$(BIN)/python -m tests.harness.torture 50
+
+claims: $(READY)  ## judge every claim (ci) and write docs/claims.md
+	$(BIN)/dgtd suite all --profile ci --document docs/claims.md --pictures results/claims
 
 seeds: $(READY)  ## every suite's ci profile on fifty seeds: which verdicts flip?
 	$(BIN)/python -m tests.suites.seeds 0 50

@@ -139,7 +139,7 @@ def as_markdown(entries: list[Entry], title: str) -> str:
     ]
     for entry in entries:
         f = entry.finding
-        numbers = ("", "") if f is None else (_span(f), f"{f.margin:.3g}")
+        numbers = ("", "") if f is None else (span(f), f"{f.margin:.3g}")
         cells = (f"`{entry.claim.id}`", entry.claim.says, entry.status, *numbers)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
@@ -164,7 +164,8 @@ def as_junit(entries: list[Entry], title: str) -> str:
     return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _span(finding: Finding) -> str:
+def span(finding: Finding) -> str:
+    """The estimate, with its interval if it has one."""
     if finding.low == finding.high:
         return f"{finding.estimate:.3g}"
     return f"{finding.estimate:.3g} [{finding.low:.3g}, {finding.high:.3g}]"

@@ -11,6 +11,8 @@ from harness.commands.output import AsJson, print_json, print_table
 
 Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.")
 Markdown = typer.Option(None, "--markdown", help="Write a Markdown table to this file, for a CI job's summary.")
+Pictures = typer.Option(None, "--pictures", help="Draw a picture of every claim into this folder.")
+Document = typer.Option(None, "--document", help="Write the page of all claims (docs/claims.md) to this file.")
 RuleText = typer.Option(None, "--rule", help="Judge this rule: a name, or path/to/file.py:function.")
 Profile = typer.Option("ci", "--profile", help="ci, full or paper: how hard to look.")
 Seed = typer.Option(0, "--seed", help="Another seed, other points and lanes.")
@@ -24,6 +26,8 @@ def suite(
     claim: str = typer.Option("", "--claim", help="Only the claims whose id starts so."),
     junit: Path | None = Junit,
     markdown: Path | None = Markdown,
+    document: Path | None = Document,
+    pictures: Path | None = Pictures,
     as_json: bool = AsJson,
 ) -> int:
     """Check the claims of a suite. Exit code 0: all pass; 1: one failed; 3: inconclusive; 4: nothing ran."""
@@ -61,6 +65,16 @@ def suite(
     )
     _explain_failures(entries, judged)
     return code
+
+
+def _write_document(entries: list, path: Path, repeat: str) -> None:
+    from datetime import UTC, datetime
+    from importlib.resources import files
+
+    from harness.report.document import as_document
+
+    remarks = files("suites").joinpath("remarks.md").read_text()
+    path.write_text(as_document(entries, repeat, datetime.now(UTC).date().isoformat(), remarks))
 
 
 def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -> tuple[Any, list, Any]:

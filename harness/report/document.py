@@ -1,0 +1,50 @@
+"""docs/claims.md: every claim with its verdict, written from the ledger."""
+
+from __future__ import annotations
+
+import re
+
+from harness.claims import BUDGET
+from harness.ledger import Entry, counts, span
+
+OPENING = """# Claims
+
+Written by `{command}` on {date}: run it again to write this page anew. {counts}.
+
+PASS and FAIL are what the evidence says; CAUGHT is a wrong algorithm that the same check failed, as it must; VACUOUS is
+a bound that holds and says nothing yet. All sampled checks of all suites together raise a false alarm in one run out of
+{runs:.0f}, and a FAIL is confirmed on fresh seeds before it stands. `dgtd explain ID` shows the evidence behind a line.
+"""
+
+
+def as_document(entries: list[Entry], command: str, date: str, remarks: str) -> str:
+    """The page: remarks first (what could not be confirmed), then a table a suite."""
+    out = [OPENING.format(command=command, date=date, counts=counts(entries), runs=1 / BUDGET), remarks.strip(), ""]
+    for suite in dict.fromkeys(entry.claim.suite for entry in entries):
+        out += [
+            f"## {suite}",
+            "",
+            "| claim | says | source | verdict | estimate | again |",
+            "|---|---|---|---|---|---|",
+        ]
+        for entry in (e for e in entries if e.claim.suite == suite):
+            estimate = span(entry.finding) if entry.finding else ""
+            cells = (
+                f"`{entry.claim.id}`",
+                entry.claim.says,
+                entry.claim.source,
+                entry.status,
+                estimate,
+                f"`{entry.command}`",
+            )
+            out.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        out.append("")
+    return "\n".join(out)
+
+
+def verdicts_in(document: str) -> dict[str, str]:
+    """Claim → verdict, read back from the page."""
+    rows = re.findall(
+        r"^\| `([^`]+)` \| .*? \| (PASS|FAIL|INCONCLUSIVE|VACUOUS|CAUGHT|MISSED) \| ", document, re.MULTILINE
+    )
+    return dict(rows)
