@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from harness.cohort import CohortResult, failed_cohort, run_cohort
-from harness.runs import COHORT, Outcome, RunSpec, cohorts
+from harness.runs import Outcome, RunSpec, cohorts
 from harness.store import Store
 
 IN_FLIGHT = 8  # cohorts submitted ahead: enough to keep workers busy, few enough to interrupt
@@ -113,8 +113,3 @@ def _stop(executor: Executor, hurry: bool) -> None:
             os.kill(pid, signal.SIGTERM)
         except ProcessLookupError:
             continue
-
-
-def lanes_expected(requests: Iterable[Request]) -> int:
-    """How many lanes the requests come to, padded cohorts included."""
-    return sum(len(cohorts(request.seeds)) * COHORT for request in requests)

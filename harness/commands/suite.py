@@ -137,7 +137,7 @@ def explain(
     rows = [
         ["evidence", finding.words],
         ["estimate", f"{finding.estimate:.6g}"],
-        ["interval", f"{finding.low:.6g} … {finding.high:.6g}" if finding.low != finding.high else "exact"],
+        ["interval", f"{finding.low:.6g} … {finding.high:.6g}" if finding.low != finding.high else "none: one number"],
         ["margin", f"{finding.margin:.6g}"],
         ["data", f"n = {finding.n}"],
         ["false alarm", f"{finding.false_alarm:.1e}" if finding.false_alarm else "none: nothing is sampled"],

@@ -93,7 +93,7 @@ def test_the_worked_example_is_judged_by_its_promises():
     statuses = {claim["id"]: claim["status"] for claim in json.loads(done.stdout)["claims"]}
     assert {status for key, status in statuses.items() if key.endswith("descends")} == {"NOT PROMISED"}
     assert {status for key, status in statuses.items() if key.endswith("solves-w")} == {"PASS"}
-    assert dgtd("suite", "all", "--rule", "examples/my_rule.py:tdc_again").returncode == 0
+    assert dgtd("suite", "gradients", "--rule", "examples/my_rule.py:tdc_again").returncode == 0
 
 
 def run_pytest(*words: str, cwd: Path) -> subprocess.CompletedProcess:
@@ -102,10 +102,11 @@ def run_pytest(*words: str, cwd: Path) -> subprocess.CompletedProcess:
 
 
 def test_pytest_collects_one_test_a_claim(wrong, tmp_path):
-    count = len(collect("all", None, "ci"))
-    inside = run_pytest("suites", cwd=ROOT)
+    count = len(collect("gradients", None, "ci"))
+    one = ("--dgtd-suite", "gradients")
+    inside = run_pytest("suites", *one, cwd=ROOT)
     assert f"{count} passed" in inside.stdout
-    outside = run_pytest("--pyargs", "suites", "--dgtd-rule", f"{wrong}:target_sign", cwd=tmp_path)
+    outside = run_pytest("--pyargs", "suites", *one, "--dgtd-rule", f"{wrong}:target_sign", cwd=tmp_path)
     assert outside.returncode == 1
     assert "8 failed" in outside.stdout
     assert "target_sign/descends" in outside.stdout
