@@ -73,7 +73,7 @@ def _descent(rule: Rule, schedule: PowerLaw, setting: Setting) -> Any:
     from harness.network_trials import descend
     from harness.plugins import find_problem
 
-    lanes, steps = (100, 10_000) if setting.profile == "ci" else (64, 300_000)
+    lanes, steps = (160, 6_000) if setting.profile == "ci" else (64, 300_000)
     key = (rule.source_hash, schedule, lanes, steps, setting.seed)
     if key not in _memory:
         world = find_problem("random_walk")

@@ -328,7 +328,7 @@ def test_an_executor_that_cannot_be_had_says_why(arguments, says):
 # ---------------------------------------------------------------------- kill -9
 
 
-def command(store: Path, steps: int = 400_000) -> list[str]:
+def command(store: Path, steps: int = 100_000) -> list[str]:
     words = [
         "run",
         "--problem",
@@ -375,6 +375,7 @@ def check_kills(folder: Path, kills: int, seed: int) -> int:
             process.kill()
             process.communicate()
             hit += 1
+            print(f"kill {hit}", flush=True)
         if war.exists():
             count = "SELECT count(*) FROM lanes"
             stored = sqlite3.connect(war).execute(count).fetchone()[0] if _has_lanes(war) else 0
