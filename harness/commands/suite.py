@@ -34,6 +34,9 @@ def suite(
     from harness.commands.progress import progress
     from harness.ledger import as_junit, as_markdown, counts, exit_code, judge
 
+    for path in (junit, markdown, document):
+        if path is not None and not path.parent.is_dir():  # said now, not after the suites have run
+            raise ValueError(f"no folder {str(path.parent)!r} to write {path.name!r} into")
     setting, claims, judged = _claims(name, profile, rule, seed, claim)
     with progress(f"{len(claims)} claims") as tick:
         done = iter(range(len(claims) + 1))
@@ -43,6 +46,13 @@ def suite(
         junit.write_text(as_junit(entries, title))
     if markdown:
         markdown.write_text(as_markdown(entries, title))
+    if document:
+        _write_document(entries, document, repeat=f"dgtd suite {name} --profile {profile} --document {document}")
+    if pictures:
+        from harness.report.claims import draw_all
+
+        with progress("pictures") as tick:
+            draw_all(entries, pictures, tick)
     code = exit_code(entries)
     if as_json:
         print_json(
