@@ -91,7 +91,7 @@ def tdrc(kappa: float = 1.0) -> Rule:
     """TDRC (Ghiassian et al. 2020): TDC whose w also decays, w ← w + β(G_w − κ w).
 
     The decay moves w's fixed point off w*, so neither descent nor w* is promised; nor is stability: on θ → 2θ the mean
-    grows like 0.2(1 − 2.7/(2.5 + κ)), so it diverges at every step size for κ > 0.2, the customary κ = 1 included.
+    grows like 0.2(1 − 2.7/(2.5 + κ)), so it diverges however small the steps for κ > 0.2, the customary κ = 1 included.
     """
     at_least("kappa", kappa, 0.0)
 

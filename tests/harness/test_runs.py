@@ -387,7 +387,7 @@ def check_kills(folder: Path, kills: int, seed: int) -> int:
             finished_before = stored
             if stored == 192 and hit < kills:
                 for part in folder.glob("war.sqlite*"):
-                    part.unlink()
+                    part.unlink(missing_ok=True)
                 finished_before = 0
     final = subprocess.run(command(war), capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
     tables = [json.loads(done.stdout) for done in (whole, final)]
