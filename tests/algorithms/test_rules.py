@@ -27,7 +27,7 @@ def test_six_coefficients_are_the_whole_rule(each, rho):
     np.testing.assert_allclose(np.stack(each(delta, u, rho)), each.coefficients(rho) @ np.stack([delta, u]), atol=1e-14)
 
 
-def test_the_table_is_the_design_table():
+def test_every_rule_has_its_row_of_coefficients():
     def at(name, rho=2.0):
         return rules.find_rule(name).coefficients(rho).tolist()
 
