@@ -45,13 +45,15 @@ def descend(
     radius: float,
     seed: int,
     hidden: tuple[int, ...] = (),
+    inputs: Floats | None = None,
 ) -> Descent:
-    """A table of pinned logits (or a network on one-hot states, with `hidden` layers), projected onto a ball.
+    """A table of pinned logits, or a network with `hidden` layers on `inputs` [states, k], projected onto a ball.
 
     The last state is the origin and the bias its row, so that a table has one row of logits per state and none too
     many: E Σφφᵀ is then nonsingular, as Theorem 2 asks.
     """
-    inputs = np.eye(mdp.states)[:, : mdp.states - 1]
+    if inputs is None:
+        inputs = np.eye(mdp.states)[:, : mdp.states - 1]
     engine = MlpEngine(rule, (inputs.shape[1], *hidden), target, pinned=True)
     rng = torch.Generator().manual_seed(int(generator(seed, purpose="start").integers(2**31)))
     theta = [0.5 * part for part in engine.init(lanes, rng)]

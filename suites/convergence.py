@@ -19,6 +19,7 @@ from harness.verdicts import Finding, below, exactly, seldom
 SOURCE = "Theorem 2"
 FALL = 0.4  # of J's start, in 10⁶ lane-steps (ci)
 ALPHA, BETA, RADIUS, ATOMS = 0.3, 1.0, 50.0, 6
+NETWORKS = ("grid_world", "baird")  # at these steps J rises at first on the walk and on Boyan's chain: not claimed
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
@@ -44,6 +45,19 @@ def claims(rule: Rule | None = None) -> list[Claim]:
                     sampled=True,
                 )
             )
+        made += [
+            Claim(
+                id=f"convergence/{problem}/mlp/{each.name}/J",
+                says=f"{each.name}: exact J of a network with one hidden layer falls on {problem}",
+                source=SOURCE,
+                check=partial(_network_falls, each, problem),
+                rule=each,
+                promise=Promise.DESCENDS,
+                sampled=True,
+                profiles=("full", "paper"),
+            )
+            for problem in NETWORKS
+        ]
     made += [
         Claim(
             id="convergence/control/summable-steps",
@@ -121,6 +135,32 @@ def _falls(rule: Rule, what: str, schedule: PowerLaw, setting: Setting) -> Findi
         x_name="steps",
         y_name=f"{name}, median",
     )
+
+
+def _network_falls(rule: Rule, problem: str, setting: Setting) -> Finding:
+    """Eight hidden units; one-hot states, or on Baird's star its own features. The rank is told, not required."""
+    from harness.network_trials import descend
+    from harness.plugins import find_problem
+    from harness.statistics import exponential, mean_interval
+
+    world = find_problem(problem)
+    found = descend(
+        rule, world.mdp, world.target("cdf", ATOMS), lanes=32, times=np.array([0, 1000, 10_000]),
+        alpha=ALPHA, beta=BETA, schedule=RobbinsMonro(), radius=RADIUS, seed=setting.seed, hidden=(8,),
+        inputs=world.mdp.features if problem == "baird" else None,
+    )  # fmt: skip
+    ratio = np.where(np.isfinite(found.J[-1]), found.J[-1] / found.J[0], 1e300)
+    share = exponential(mean_interval(np.log(ratio), 2 * setting.false_alarm))
+    words = (
+        f"J is {share.estimate:.3f} of its start [{share.low:.3f}, {share.high:.3f}]; rank {found.rank} of {found.size}"
+    )
+    evidence = {
+        "x": found.times.tolist(),
+        "y": np.median(found.J, 1).tolist(),
+        "x_name": "steps",
+        "y_name": "J, median",
+    }
+    return below(share, 0.8, setting.false_alarm, words, **evidence)
 
 
 def _swapped(setting: Setting) -> Finding:

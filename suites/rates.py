@@ -21,6 +21,7 @@ PLACES = {
     "random_walk_dependent-cdf": ("random_walk_dependent", "cdf", 5),
     "random_mdp-cdf": ("random_mdp(gamma=0.5)", "cdf", 5),
 }
+WHERE = PLACES | {"boyan": ("boyan", "value", 0)}
 PROX = ("random_walk_dependent", "random_walk_dependent-cdf")
 SLOW = ("random_walk-cdf",)  # leaves its start only after 3·10⁴ steps
 MARGIN = -0.45
@@ -42,6 +43,18 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         )
         for place in PLACES
     ]
+    made.append(
+        Claim(
+            id=f"rates/boyan/{each.name}/exponent",
+            says=f"{each.name}: Err of the averaged iterate falls like n^-½ or faster on Boyan's chain, once it does",
+            source=SOURCE,
+            check=partial(_from_when, each),
+            rule=each,
+            promise=Promise.RATE,
+            sampled=True,
+            profiles=("full", "paper"),
+        )
+    )
     for place in PROX:
         made.append(
             Claim(
@@ -113,7 +126,7 @@ def _saddle(place: str) -> Any:
     from harness.plugins import find_problem
     from harness.saddle import Saddle
 
-    name, kind, atoms = PLACES[place]
+    name, kind, atoms = WHERE[place]
     problem = find_problem(name)
     return Saddle(problem.mdp.with_(weights=problem.mdp.d), problem.target(kind, atoms or 21), slack=1.1)
 
@@ -148,6 +161,22 @@ def _exponent(rule: Rule, place: str, extragradient: bool, setting: Setting) -> 
         x_name="n, steps",
         y_name="median Err of the average",
         R=saddle.R,
+    )
+
+
+def _from_when(rule: Rule, setting: Setting) -> Finding:
+    """On Boyan's chain R is 33: the exponent over the widest late window in which the halves' slopes agree."""
+    from harness.statistics import slopes
+
+    saddle, (horizons, lanes) = _saddle("boyan"), _horizons("boyan", setting)
+    errors = saddle.sampled_errors(rule, horizons, lanes, setting.seed)
+    windows = [slopes(horizons[i:], errors[:, i:], 2 * setting.false_alarm) for i in range(len(horizons) - 4)]
+    first = next((i for i, found in enumerate(windows) if found.power_law), len(windows) - 1)
+    found = windows[first].exponent
+    words = f"exponent {found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}] from n = {horizons[first]:.0e} on"
+    median = np.median(errors, axis=0).tolist()
+    return below(
+        found, MARGIN, setting.false_alarm, words, x=horizons, y=median, x_name="n, steps", y_name="median Err"
     )
 
 
