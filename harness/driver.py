@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from types import FrameType
 
 from harness.cohort import CohortResult, failed_cohort, run_cohort
 from harness.runs import Outcome, RunSpec, cohorts
@@ -68,36 +70,58 @@ def execute(
         return Summary(expected, already, 0)
     executor = make()
     running: dict[Future[CohortResult], tuple[RunSpec, int]] = {}
-    try:
-        while queue or running:
+    with _Interrupt() as interrupt:
+        while (queue or running) and not interrupt.came:
             try:
-                while queue and len(running) < IN_FLIGHT:
+                while queue and len(running) < IN_FLIGHT and not interrupt.came:
                     spec, cohort = queue.pop()
                     future = executor.submit(run_cohort, spec.to_json(), cohort, timeout)
                     running[future] = (spec, cohort)
                     if future.done():
                         break
-                finished = wait(running, return_when=FIRST_COMPLETED).done
-                for future in finished:
-                    result = future.result()
-                    store.save(running[future][0], result)
+                for future in wait(running, timeout=0.2, return_when=FIRST_COMPLETED).done:
+                    store.save(running[future][0], future.result())
                     del running[future]
                     done += 1
                     progress(done, len(todo))
             except BrokenProcessPool:
                 restarts += 1
                 if restarts > RESTARTS:
+                    _stop(executor, hurry=True)
                     raise ValueError(f"workers died {restarts} times: is there enough memory?") from None
                 queue.extend(running.values())
                 running.clear()
                 _stop(executor, hurry=True)
                 executor = make()
-    except KeyboardInterrupt:
+            except BaseException:
+                _stop(executor, hurry=True)
+                raise
         for spec, cohort in running.values():
             store.save(spec, failed_cohort(spec, cohort, Outcome.INTERRUPTED, 0.0, "interrupted by the user"))
-    finally:
-        _stop(executor, bool(running))
+    _stop(executor, bool(running))
     return Summary(expected, already, done)
+
+
+class _Interrupt:
+    """Ctrl-C as a flag: an exception may land where it is swallowed, or in the middle of a write. Twice raises it."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __enter__(self) -> _Interrupt:
+        self.main = threading.current_thread() is threading.main_thread()
+        if self.main:
+            self.before = signal.signal(signal.SIGINT, self._ring)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.main:
+            signal.signal(signal.SIGINT, self.before)
+
+    def _ring(self, signum: int, frame: FrameType | None) -> None:
+        if self.came:
+            raise KeyboardInterrupt
+        self.came = True
 
 
 def _stop(executor: Executor, hurry: bool) -> None:
