@@ -107,11 +107,7 @@ def test_adding_a_rule_or_a_seed_changes_no_other_run(tmp_path):
 
 
 def test_every_rule_meets_the_same_transitions():
-    """A rule that changes nothing at beta → tiny: two rules with the same θ-update agree bit for bit."""
-    from algorithms.streams import lane_streams
-
-    streams = [lane_streams(0, range(COHORT), problem="baird", purpose="transitions") for _ in range(2)]
-    np.testing.assert_array_equal(*streams)
+    """Two rules with the same update of θ agree bit for bit."""
     td, semi = (run_cohort(spec(rule=reference(r)).to_json(), 0) for r in ("td", "greedy_gq(0)"))
     assert [x.curves.tobytes() for x in td.lanes] == [x.curves.tobytes() for x in semi.lanes]
 
