@@ -19,7 +19,15 @@ from harness.verdicts import Finding, below, exactly, seldom
 SOURCE = "Theorem 2"
 FALL = 0.4  # of J's start, in 10⁶ lane-steps (ci)
 ALPHA, BETA, RADIUS, ATOMS = 0.3, 1.0, 50.0, 6
-NETWORKS = ("grid_world", "baird")  # at these steps J rises at first on the walk and on Boyan's chain: not claimed
+# Networks: α, β, offset and number of the steps, and the share of J's start that it must fall below. With larger steps
+# GTD2's J turns back and rises on the walk and on Boyan's chain, whose E Σφφᵀ is far from full rank: there only a fall
+# at all is claimed. (TDC falls to a third or less.)
+NETWORKS = {
+    "grid_world": (0.3, 1.0, 1000.0, 10_000, 0.8),
+    "baird": (0.3, 1.0, 1000.0, 10_000, 0.8),
+    "random_walk": (0.1, 0.1, 10_000.0, 30_000, 1.0),
+    "boyan": (0.05, 0.5, 3000.0, 30_000, 1.0),
+}
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
@@ -144,9 +152,10 @@ def _network_falls(rule: Rule, problem: str, setting: Setting) -> Finding:
     from harness.statistics import exponential, mean_interval
 
     world = find_problem(problem)
+    alpha, beta, offset, steps, margin = NETWORKS[problem]
     found = descend(
-        rule, world.mdp, world.target("cdf", ATOMS), lanes=32, times=np.array([0, 1000, 10_000]),
-        alpha=ALPHA, beta=BETA, schedule=RobbinsMonro(), radius=RADIUS, seed=setting.seed, hidden=(8,),
+        rule, world.mdp, world.target("cdf", ATOMS), lanes=32, times=np.array([0, steps // 10, steps]),
+        alpha=alpha, beta=beta, schedule=RobbinsMonro(offset=offset), radius=RADIUS, seed=setting.seed, hidden=(8,),
         inputs=world.mdp.features if problem == "baird" else None,
     )  # fmt: skip
     ratio = np.where(np.isfinite(found.J[-1]), found.J[-1] / found.J[0], 1e300)
@@ -160,7 +169,7 @@ def _network_falls(rule: Rule, problem: str, setting: Setting) -> Finding:
         "x_name": "steps",
         "y_name": "J, median",
     }
-    return below(share, 0.8, setting.false_alarm, words, **evidence)
+    return below(share, margin, setting.false_alarm, words, **evidence)
 
 
 def _swapped(setting: Setting) -> Finding:

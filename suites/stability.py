@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb
 from harness.claims import Claim, Setting
 from harness.verdicts import Finding, below, exactly, seldom
+
+if TYPE_CHECKING:
+    from harness.certificates import Certificate
 
 SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"
 RULES = (gtd2, tdc, gtd2_sb, tdc_sb, residual_gradient)
@@ -26,6 +29,9 @@ TD_STEP = {"baird": 0.01, "two_state": 0.1, "tsitsiklis_van_roy": 0.1}
 ATOMS = 11
 FALLEN = 0.5  # of the objective's start
 HORIZON = 20_000
+# Where the certificate decides what to expect: α from a size that throws every rule off to one that none feels.
+GRID = tuple((alpha, ratio * alpha) for alpha in (1.0, 0.25, 2**-4, 2**-6, 2**-8) for ratio in (0.25, 1.0, 4.0))
+GRID_ATOMS = 4
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
@@ -37,6 +43,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
                 for i, (alpha, beta) in enumerate(steps):
                     profiles = ("ci", "full", "paper") if i == 0 else ("full", "paper")
                     made += _about(each, problem, target, alpha, beta, profiles)
+                if each.linear:
+                    made.append(_grid_claim(each, problem, target))
             made.append(
                 Claim(
                     id=f"stability/control/{problem}/{target}/td",
@@ -107,7 +115,9 @@ def _about(each: Rule, problem: str, target: str, alpha: float, beta: float, pro
 
 
 @lru_cache(maxsize=4)  # the claims about one place follow each other
-def _trial(rule: Rule, problem: str, target_kind: str, alpha: float, beta: float, setting: Setting) -> Any:
+def _trial(
+    rule: Rule, problem: str, target_kind: str, alpha: float, beta: float, setting: Setting, atoms: int = ATOMS
+) -> Any:
     from algorithms.engines.linear import LinearEngine
     from algorithms.streams import lane_streams
     from harness.metrics import Metrics
@@ -115,7 +125,7 @@ def _trial(rule: Rule, problem: str, target_kind: str, alpha: float, beta: float
     from harness.trials import simulate
 
     world = find_problem(problem)
-    target = world.target(target_kind, ATOMS)
+    target = world.target(target_kind, atoms)
     lanes = 64 if setting.profile == "ci" else 200
     times = np.unique(np.concatenate([[0], np.geomspace(10, HORIZON, 20).astype(int)]))
     return simulate(
@@ -173,18 +183,62 @@ def _falls(rule: Rule, problem: str, target: str, alpha: float, beta: float, set
 
 
 def _certificate(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
-    """A radius below 1 with a lane that diverged, or paths that grow with none, would be a contradiction."""
-    from harness.certificates import Class, certify
+    from harness.certificates import certify
     from harness.plugins import find_problem
 
     world = find_problem(problem)
     target_made = world.target(target, ATOMS)
     found = certify(rule, world.mdp, target_made, alpha, beta, seed=setting.seed, steps=5000, trajectory=True)
     share = float(_trial(rule, problem, target, alpha, beta, setting).diverged().mean())
-    wrong = (found.kind is Class.STABLE and share > 0.1) or (found.kind is Class.DIVERGING and share < 0.9)
     low, high = found.mean_square_bracket
     words = f"{found.kind} (mean-square radius {low:.7f} … {high:.7f}), {share:.0%} of lanes diverged"
-    return exactly(float(wrong), 0.5, words)
+    return exactly(float(_contradicts(found, share)), 0.5, words)
+
+
+def _grid_claim(each: Rule, problem: str, target: str) -> Claim:
+    return Claim(
+        id=f"stability/{problem}/{target}/{each.name}/grid",
+        says=f"{each.name} on {problem} ({target}): certificate and simulation agree at {len(GRID)} step sizes",
+        source=SOURCE,
+        check=partial(_grid, each, problem, target),
+        rule=each,
+        sampled=True,
+        profiles=("full", "paper"),
+    )
+
+
+def _grid(rule: Rule, problem: str, target: str, setting: Setting) -> Finding:
+    """At each point what the certificate says, if it says something, against the share of lanes that diverged."""
+    from collections import Counter
+
+    from harness.certificates import Class, certify
+    from harness.plugins import find_problem
+    from harness.trials import FAR
+
+    world = find_problem(problem)
+    made = world.target(target, GRID_ATOMS)
+    classes: Counter[str] = Counter()
+    shares, wrong = [], []
+    for alpha, beta in GRID:
+        sure = 1 - setting.false_alarm / len(GRID)
+        found = certify(rule, world.mdp, made, alpha, beta, seed=setting.seed, confidence=sure, trajectory=True)
+        share = float(_trial(rule, problem, target, alpha, beta, setting, GRID_ATOMS).diverged().mean())
+        # Growth must have had the time to pass FAR, twice over in the logarithm.
+        slow = found.kind is Class.DIVERGING and HORIZON * found.lyapunov[0] < 2 * np.log(FAR)
+        classes["growing slowly" if slow else str(found.kind)] += 1
+        shares.append(share)
+        if not slow and _contradicts(found, share):
+            wrong.append(f"α = {alpha:g}, β = {beta:g}: {found.kind}, {share:.0%} diverged")
+    words = "; ".join([", ".join(f"{n} {kind}" for kind, n in sorted(classes.items())), *wrong])
+    alphas = [alpha for alpha, _ in GRID]
+    return exactly(float(len(wrong)), 0.5, words, x=alphas, y=shares, x_name="α", y_name="share of lanes that diverged")
+
+
+def _contradicts(found: Certificate, share: float) -> bool:
+    """A radius below 1 with lanes that diverged, or paths that grow with lanes that did not."""
+    from harness.certificates import Class
+
+    return (found.kind is Class.STABLE and share > 0.1) or (found.kind is Class.DIVERGING and share < 0.9)
 
 
 def _trajectory(rule: Rule, differs: bool, setting: Setting) -> Finding:

@@ -12,7 +12,7 @@ from harness.executors import InProcess
 from harness.rule_files import reference
 from harness.runs import COHORT, Outcome, RunSpec
 from harness.store import Store
-from tests.benchmarks.alternating import report
+from tests.benchmarks.lines import report
 
 
 def spec(**changes):

@@ -11,7 +11,8 @@ from algorithms import rules
 from algorithms.engines.linear import LinearEngine
 from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
-from tests.benchmarks.alternating import alternating, report, seconds
+from harness.timing import alternating, seconds
+from tests.benchmarks.lines import report
 from tests.problems import baird
 
 STEPS = 2000

@@ -13,7 +13,8 @@ from algorithms.engines.module import ModuleEngine
 from algorithms.engines.tensors import TensorBatch
 from algorithms.targets import CdfTarget
 from algorithms.transitions import Batch
-from tests.benchmarks.alternating import alternating, report
+from harness.timing import alternating
+from tests.benchmarks.lines import report
 
 NETWORKS = [((6, 50), 30), ((64, 512, 512), 50), ((256, 2000, 2000), 50), ((512, 4096, 4096), 50)]
 

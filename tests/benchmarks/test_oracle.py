@@ -13,7 +13,7 @@ from algorithms.engines.mlp import MlpEngine
 from harness.certificates import Dynamics, mean_square
 from harness.objectives import Objective, flat, mlp
 from harness.plugins import find_problem
-from tests.benchmarks.alternating import report
+from tests.benchmarks.lines import report
 
 
 def timed(call):

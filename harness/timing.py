@@ -1,8 +1,14 @@
 """Time ratios that survive a noisy machine: A, B, A, B … in one process, the median of the per-pair ratios."""
 
+from __future__ import annotations
+
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from algorithms.checks import Floats
 
 
 def seconds(call: Callable[[], object], repeats: int) -> float:
@@ -20,7 +26,7 @@ def alternating(ours: Callable[[], object], theirs: Callable[[], object], pairs:
     return statistics.median(ratios)
 
 
-def report(benchmark, name: str, value: float, bound: str) -> None:
-    """Print one line of the table and keep the number beside the timing."""
-    benchmark.extra_info[name] = value
-    print(f"\n  {name:<66} {value:8.2f}   required {bound}", flush=True)
+def interleaved(calls: Sequence[Callable[[], object]], rounds: int, block: float = 0.01) -> Floats:
+    """[rounds, calls]: seconds per call, each round through all of them, so that a slow spell hits all alike."""
+    repeats = [max(1, round(block / max(min(seconds(call, 1) for _ in range(2)), 1e-9))) for call in calls]
+    return np.array([[seconds(call, n) for call, n in zip(calls, repeats, strict=True)] for _ in range(rounds)])

@@ -1,0 +1,66 @@
+"""Exact work of the linear engine: its own source, run as Python on arrays that count every element read or written."""
+
+from __future__ import annotations
+
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from algorithms.engines import kernels
+from algorithms.engines.linear import compiled
+from algorithms.rule import Rule
+from algorithms.targets import Target
+
+
+class Watched:
+    """An array that counts how often an element is read or written."""
+
+    def __init__(self, values: Any, tally: list[int]) -> None:
+        self.values, self.tally = np.asarray(values), tally
+        self.shape = self.values.shape
+
+    def __getitem__(self, index: Any) -> Any:
+        item = self.values[index]
+        if np.ndim(item):
+            return Watched(item, self.tally)  # a view: nothing is read yet
+        self.tally[0] += 1
+        return item.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.tally[0] += 1
+        self.values[index] = value
+
+
+def count_touches(rule: Rule, target: Target, features: int) -> int:
+    """Elements that one step on θ, w [outputs, features] reads and writes."""
+    tally = [0]
+    rng = np.random.default_rng(0)
+    n = target.outputs
+    shift = target.shift(np.ones(1), np.full(1, 0.9))
+    coefficients, function = compiled(rule, np.ones(1))
+
+    def watch(values: Any) -> Watched:
+        return Watched(values, tally)
+
+    theta, w, g_theta, g_w = (watch(rng.normal(size=(1, n, features))) for _ in range(4))
+    x, x_next = (watch(rng.normal(size=(1, features))) for _ in range(2))
+    tables = tuple(watch(part) for part in (shift.row, shift.weight, shift.constant))
+    numpy = SimpleNamespace(zeros=lambda shape: watch(np.zeros(shape)))
+    step = _as_python(kernels._directions, numpy)
+    step(
+        theta, w, x, x_next, tables, rule.linear, watch(coefficients), function, watch(np.ones(1)), g_theta, g_w
+    )  # fmt: skip
+    return tally[0]
+
+
+def _as_python(function: Any, numpy: Any) -> Any:
+    """A copy of a kernel in which every compiled function is its Python form, and np another module."""
+    names = {
+        name: _as_python(value.py_func, numpy) if hasattr(value, "py_func") else value
+        for name, value in function.__globals__.items()
+        if name in function.__code__.co_names
+    }
+    if "np" in names:
+        names["np"] = numpy
+    return FunctionType(function.__code__, names | {"__builtins__": __builtins__}, function.__name__)

@@ -1,0 +1,280 @@
+"""Cost: a step is linear in the number of parameters. Judged by exact counts; wall time stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from algorithms.rule import Promise, Rule
+from algorithms.rules import RULES, gtd2, tdc
+from harness.claims import PROFILES, Claim, Setting
+from harness.verdicts import Finding, below, exactly
+
+if TYPE_CHECKING:
+    from harness.peers import Maker, Network
+    from harness.work import Work
+
+SOURCE = "Remark 2, abstract"
+FLOPS = 4.0  # a layer costs 12 products a weight, backprop 3
+MEMORY = 3.0  # of the parameters' bytes, w included
+EXPONENT = 1.5  # of time: caches alone bring backprop to 1.3, and a Hessian is at 2
+INPUTS, ATOMS = 16, 51
+
+Check = Callable[[str, Rule, Setting], Finding]
+
+
+def claims(rule: Rule | None = None) -> list[Claim]:
+    """About the user's rule, or about ours, on every engine; explicit Jacobians and Hessians are the controls."""
+    made = [claim for each in ((rule,) if rule else RULES.values()) for claim in _about(each, own=rule is not None)]
+    made.append(
+        Claim(
+            id="cost/mlp/distribution",
+            says="the distribution costs its parameters and no more: work per parameter, 51 atoms against a value",
+            source=SOURCE,
+            check=_distribution,
+        )
+    )
+    controls: list[tuple[str, str, Check, str]] = [
+        ("explicit-jacobian", "passes", _passes, "passes that the number of atoms does not change"),
+        ("explicit-jacobian", "flops", _flops, "at most 4 backprops"),
+        ("explicit-jacobian", "memory", _memory, "at most 3 × the parameters' bytes"),
+        ("explicit-hessian", "affine", _affine, "work affine in d"),
+        ("explicit-hessian", "time", _time, "time linear in d"),
+    ]
+    made += [
+        Claim(
+            id=f"cost/control/{peer}/{name}",
+            says=f"GTD2 with an {peer.replace('-', ' ')}, taken to need {says}",
+            source=SOURCE,
+            check=partial(check, peer, gtd2),
+            control=True,
+            sampled=check is _time,
+        )
+        for peer, name, check, says in controls
+    ]
+    return made
+
+
+def _about(each: Rule, own: bool) -> list[Claim]:
+    about: list[tuple[str, str, Check, str]] = [
+        ("mlp", "law", _layers, "the work of a step is c·in·out + e·out per layer, exactly"),
+        ("mlp", "affine", _affine, "the work of a step is affine in d, exactly (one hidden layer)"),
+        ("mlp", "passes", _passes, "matrix products a step do not depend on the number of atoms"),
+        ("mlp", "flops", _flops, "a step costs at most 4.0 times backprop's multiply-adds"),
+        ("mlp", "memory", _memory, "extra memory is affine in d and at most 3 × the parameters' bytes"),
+        ("mlp", "time", _time, "wall time grows like d^p with p far below 2"),
+        ("module", "affine", _affine, "the work of a step is affine in d, exactly (one hidden layer)"),
+        ("linear", "law", _touches, "the elements that a step touches are a·d + b·outputs + c, exactly"),
+    ]
+    return [
+        Claim(
+            id=f"cost/{engine}/{each.name}/{name}",
+            says=f"{each.name}, {engine} engine: {says}",
+            source=SOURCE,
+            check=partial(check, engine, each),
+            rule=each,
+            promise=Promise.LINEAR_COST,
+            sampled=check is _time,
+            profiles=PROFILES if own or each in (gtd2, tdc) else ("full", "paper"),
+        )
+        for engine, name, check, says in about
+    ]
+
+
+def _maker(engine: str, rule: Rule) -> Maker:
+    from harness import peers
+
+    made: dict[str, Maker] = {
+        "mlp": partial(peers.mlp_step, rule),
+        "module": partial(peers.module_step, rule),
+        "explicit-jacobian": peers.explicit_jacobian,
+        "explicit-hessian": peers.explicit_hessian,
+    }
+    return made[engine]
+
+
+def _wide(engine: str) -> list[Network]:
+    """One hidden layer, 10³ to 10⁷ parameters; explicit Hessians end at 5000."""
+    from harness.peers import Network
+
+    if engine == "explicit-hessian":
+        return [Network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360, 480, 600)]
+    return [Network(INPUTS, (hidden,), ATOMS) for hidden in (15, 50, 150, 500, 1_500, 15_000, 150_000)]
+
+
+@lru_cache(maxsize=256)
+def _work(engine: str, rule: Rule, network: Network) -> tuple[Work, Work, int]:
+    """The first step's work, which makes the buffers, a later one's, and the bytes held between steps."""
+    from harness.work import count
+
+    step = _maker(engine, rule)(network)
+    return count(step.call), count(step.call), step.held
+
+
+def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
+    """Depths, widths, inputs and atoms vary at once; the coefficients come out of the counts. (Two atoms are one
+    number, and take a shorter way.)"""
+    from harness.laws import exact_law
+    from harness.peers import Network
+
+    shapes = [
+        (3, (5,), 3), (16, (50,), 11), (8, (40, 30), 21), (64, (7, 9), 4), (5, (20, 30, 40), 31), (40, (11,), 51),
+        (10, (64, 64), 51), (16, (8, 8, 8, 8), 5), (128, (256, 128), 51), (64, (512, 512), 50), (16, (1000, 1000), 51),
+        (16, (700, 900, 800), 101), (64, (2000, 2000), 51), (32, (3100, 3000), 201),
+    ]  # fmt: skip
+    networks = [Network(*shape) for shape in shapes]
+    terms = [_terms(network) for network in networks]
+    counts = [_work(engine, rule, network)[1].total for network in networks]
+    law = exact_law(terms, counts)
+    first, rest = law.coefficients[:2]
+    words = (
+        f"{first}·in·out in the first layer and {rest}·in·out in the others, plus terms in units and atoms; "
+        f"largest residual {law.residual} over {len(networks)} networks of {min(n.size for n in networks)} to "
+        f"{max(n.size for n in networks)} parameters"
+    )
+    return exactly(float(law.residual), 0.0, words, **_curve(networks, counts))
+
+
+def _terms(network: Network) -> tuple[int, ...]:
+    products = [rows * columns for rows, columns in pairwise(network.widths)]
+    hidden = network.hidden
+    return (
+        products[0], sum(products[1:]), hidden[0], sum(hidden[1:]), network.inputs, network.atoms, len(hidden), 1
+    )  # fmt: skip
+
+
+def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
+    from harness.laws import exact_law
+
+    networks = _wide(engine)
+    counts = [_work(engine, rule, network)[1].total for network in networks]
+    law = exact_law([(n.size, 1) for n in networks], _times_slope(networks, counts))
+    slope = (counts[-1] - counts[0]) / (networks[-1].size - networks[0].size)
+    words = (
+        f"{slope:.4g} operations a parameter; largest residual {law.residual} over {len(networks)} sizes, "
+        f"d = {networks[0].size} to {networks[-1].size}"
+    )
+    return exactly(float(law.residual), 0.0, words, **_curve(networks, counts))
+
+
+def _times_slope(networks: list[Network], counts: list[int]) -> list[int]:
+    """Counts are affine in hidden units with whole coefficients; in d = (inputs + 1 + atoms)·units + atoms they are
+    so after multiplying with what one unit adds to d."""
+    unit = networks[0].inputs + 1 + networks[0].atoms
+    return [unit * count for count in counts]
+
+
+def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
+    from harness.peers import Network
+
+    atoms = (2, 5, 11, 51, 101)
+    passes = [_work(engine, rule, Network(INPUTS, (64, 64), m))[1].passes for m in atoms]
+    words = f"{passes[0]} matrix products a step with {atoms[0]} atoms, {passes[-1]} with {atoms[-1]}"
+    spread = float(max(passes) - min(passes))
+    return exactly(spread, 0.0, words, x=list(atoms), y=passes, x_name="atoms", y_name="matrix products a step")
+
+
+def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
+    from harness.peers import Network, backprop
+    from harness.work import count
+
+    networks = [Network(6, (50,), 30), Network(64, (512, 512), 50), Network(16, (1000, 1000), 51)]
+    if setting.profile != "ci" and engine == "mlp":
+        networks += [Network(256, (2000, 2000), 51), Network(64, (3100, 3100), 51)]
+    ratios = []
+    for network in networks:
+        theirs = backprop(network)
+        theirs.call()  # the first one makes no gradient to add to
+        ratios.append(_work(engine, rule, network)[1].products / count(theirs.call).products)
+    words = f"{min(ratios):.3f} to {max(ratios):.3f} times backprop's multiply-adds"
+    return exactly(max(ratios), FLOPS, words, **_curve(networks, ratios, "multiply-adds / backprop's"))
+
+
+def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
+    """w and everything alive at the worst moment of the first step, in float32."""
+    from harness.laws import exact_law
+    from harness.peers import Network
+
+    widths = (1_500, 2_500, 5_000, 10_000) + ((50_000, 150_000) if engine == "mlp" else ())
+    networks = [Network(INPUTS, (hidden,), ATOMS) for hidden in widths]
+    extra = [_work(engine, rule, n)[0].peak + _work(engine, rule, n)[2] for n in networks]
+    law = exact_law([(n.size, 1) for n in networks], _times_slope(networks, extra))
+    shares = [bytes_ / (4 * n.size) for n, bytes_ in zip(networks, extra, strict=True)]
+    words = (
+        f"{min(shares):.3f} to {max(shares):.3f} × the parameters' bytes; largest residual from an affine law "
+        f"{law.residual} bytes, d = {networks[0].size} to {networks[-1].size}"
+    )
+    return exactly(
+        MEMORY + law.residual if law.residual else max(shares),
+        MEMORY,
+        words,
+        **_curve(networks, shares, "extra / parameters"),
+    )
+
+
+def _time(engine: str, rule: Rule, setting: Setting) -> Finding:
+    """Evidence beside the counts; INCONCLUSIVE on a machine too noisy to tell 1 from 2."""
+    from harness.laws import time_exponent
+    from harness.peers import Network, backprop
+    from harness.statistics import mean_interval
+    from harness.timing import alternating, interleaved
+
+    if engine == "explicit-hessian":
+        networks = [Network(4, (hidden,), 3) for hidden in (8, 30, 60, 120, 240, 480)]
+    else:
+        widest = 2000 if setting.profile == "ci" else 3100
+        networks = [Network(INPUTS, (h, h), ATOMS) for h in (10, 25, 60, 150, 400, 1000, widest)]
+    make = _maker(engine, rule)
+    calls = [make(network).call for network in networks]
+    rounds = 12 if setting.profile == "ci" else 24
+    times = interleaved(calls, rounds)
+    exponent = mean_interval(time_exponent([n.size for n in networks], times), 2 * setting.false_alarm)
+    ratio = alternating(calls[-2], backprop(networks[-2]).call)
+    words = (
+        f"a + b·d^p with p = {exponent.estimate:.2f} [{exponent.low:.2f}, {exponent.high:.2f}], the largest "
+        f"{times.min(0)[-1] / times.min(0)[0]:.0f} × the overhead; {ratio:.2f} × backprop's time at {networks[-2].size}"
+    )
+    seconds = (1e3 * times.min(0)).tolist()
+    return below(exponent, EXPONENT, setting.false_alarm, words, **_curve(networks, seconds, "ms a step, fastest"))
+
+
+def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
+    from algorithms.targets import CdfTarget
+    from harness.laws import exact_law
+    from harness.touches import count_touches
+
+    shapes = [(2, 1000), (11, 100), (3, 9), (21, 150), (51, 200), (11, 3000), (101, 1000)]
+    if setting.profile != "ci":
+        shapes += [(51, 20_000), (101, 100_000)]
+    terms = [((atoms - 1) * k, atoms - 1, k, 1) for atoms, k in shapes]
+    counts = [count_touches(rule, CdfTarget(0, 10, atoms), k) for atoms, k in shapes]
+    law = exact_law(terms, counts)
+    a, b, _, c = law.coefficients
+    sizes = [term[0] for term in terms]
+    words = f"{a}·d + {b}·outputs + {c}; largest residual {law.residual}, d = {min(sizes)} to {max(sizes)}"
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    curve = {"x": [sizes[i] for i in order], "y": [counts[i] for i in order]}
+    return exactly(float(law.residual), 0.0, words, x=curve["x"], y=curve["y"], x_name="d", y_name="elements touched")
+
+
+def _distribution(setting: Setting) -> Finding:
+    from harness.peers import Network
+    from harness.timing import alternating
+
+    scalar, law = Network(INPUTS, (256, 256), 1), Network(INPUTS, (256, 256), ATOMS)
+    work = [_work("mlp", gtd2, network)[1].total for network in (scalar, law)]
+    per_parameter = (work[1] / law.size) / (work[0] / scalar.size)
+    make = _maker("mlp", gtd2)
+    time = alternating(make(law).call, make(scalar).call)
+    words = (
+        f"{law.size / scalar.size:.2f} × the parameters, {work[1] / work[0]:.2f} × the work, {time:.2f} × the time; "
+        f"work per parameter {per_parameter:.3f} × a value's"
+    )
+    return exactly(per_parameter, 1.25, words)
+
+
+def _curve(networks: list[Network], y: list[int] | list[float], name: str = "operations a step") -> dict[str, Any]:
+    points = sorted((network.size, value) for network, value in zip(networks, y, strict=True))
+    return {"x": [size for size, _ in points], "y": [v for _, v in points], "x_name": "parameters", "y_name": name}

@@ -1,0 +1,89 @@
+"""The cost suite on rules and engines that cost too much."""
+
+import pytest
+import torch
+
+from algorithms.engines import mlp
+from algorithms.rule import Cotangents, Promise, rule
+from algorithms.rules import gtd2
+from harness.claims import Setting
+from harness.verdicts import Verdict
+from suites import cost
+
+
+@pytest.fixture(autouse=True)
+def _fresh_counts():
+    """Counts are kept per rule and network, and a mutant of the engine changes neither."""
+    cost._work.cache_clear()
+    yield
+    cost._work.cache_clear()
+
+
+def verdict(check, engine, each):
+    return check(engine, each, Setting()).verdict
+
+
+@rule(promises=(Promise.LINEAR_COST,))
+def every_atom_with_every_other(delta, u, rho):
+    """The same numbers as GTD2 with an m × m product in the way."""
+    if isinstance(u, torch.Tensor):
+        u = (u.unsqueeze(-1) * torch.ones_like(u).unsqueeze(-2)).mean(-1)
+    return Cotangents(prediction=-rho * u, target=rho * u, tangent=rho * delta - u)
+
+
+def test_a_rule_that_is_quadratic_in_the_atoms_breaks_the_law():
+    assert verdict(cost._layers, "mlp", every_atom_with_every_other) is Verdict.FAIL
+    assert verdict(cost._layers, "mlp", gtd2) is Verdict.PASS
+
+
+def test_a_quadratic_engine_breaks_the_affine_law(monkeypatch):
+    step = mlp.MlpEngine.step
+
+    def slow(self, theta, w, *rest):
+        units = theta[0][0, 0]
+        torch.outer(units[:3000], units[:3000])
+        return step(self, theta, w, *rest)
+
+    monkeypatch.setattr(mlp.MlpEngine, "step", slow)
+    monkeypatch.setattr(cost, "_wide", lambda engine: [cost_network(h) for h in (10, 50, 100, 500, 1000)])
+    assert verdict(cost._affine, "mlp", gtd2) is Verdict.FAIL
+
+
+def cost_network(hidden):
+    from harness.peers import Network
+
+    return Network(cost.INPUTS, (hidden,), cost.ATOMS)
+
+
+def test_a_second_backward_pass_is_more_than_four_backprops(monkeypatch):
+    step = mlp.MlpEngine.step
+
+    def twice(self, theta, w, batch, alpha, beta):
+        self.directions(theta, w, batch)
+        return step(self, theta, w, batch, alpha, beta)
+
+    monkeypatch.setattr(mlp.MlpEngine, "step", twice)
+    assert verdict(cost._flops, "mlp", gtd2) is Verdict.FAIL
+    monkeypatch.undo()
+    cost._work.cache_clear()
+    assert verdict(cost._flops, "mlp", gtd2) is Verdict.PASS
+
+
+def test_gradients_kept_in_memory_break_its_bound(monkeypatch):
+    step = mlp.MlpEngine.step
+
+    def hoarding(self, theta, w, batch, alpha, beta):
+        kept = [self.directions(theta, w, batch) for _ in range(2)]
+        step(self, theta, w, batch, alpha, beta)
+        return kept
+
+    monkeypatch.setattr(mlp.MlpEngine, "step", hoarding)
+    assert verdict(cost._memory, "mlp", gtd2) is Verdict.FAIL
+
+
+def test_importing_the_suite_is_light():
+    import subprocess
+    import sys
+
+    code = "import suites.cost, sys; suites.cost.claims(); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
