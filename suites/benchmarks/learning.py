@@ -1,0 +1,42 @@
+"""Convergence as a tracked number: steps until the median lane's objective is a fifth of its start. Exact per commit."""
+
+from .common import since
+
+PLACES = {"random_walk": (0.02, 0.1), "boyan": (0.1, 0.2), "random_walk cdf": (0.02, 0.1)}
+
+
+class StepsToTarget:
+    """64 lanes, constant steps, the same streams at every commit."""
+
+    params = (["gtd2", "tdc"], list(PLACES))
+    param_names = ("rule", "problem")
+    version = "1"
+    unit = "steps"
+
+    def setup(self, rule, place):
+        with since():
+            import numpy as np
+
+            from algorithms.engines.linear import LinearEngine
+            from algorithms.rules import find_rule
+            from algorithms.streams import lane_streams
+            from harness.metrics import Metrics
+            from harness.plugins import find_problem
+            from harness.trials import simulate
+        name, _, kind = place.partition(" ")
+        problem = find_problem(name)
+        target = problem.target(kind or "value", 11)
+        metrics = Metrics(problem.mdp, target)
+        times = np.unique(np.geomspace(1, 100_000, 200).astype(int))
+        trial = simulate(
+            LinearEngine(find_rule(rule), problem.mdp.table, problem.mdp.features, target), metrics,
+            problem.theta_initial(target), lane_streams(0, range(64), problem=name), np.concatenate([[0], times]),
+            *PLACES[place],
+        )  # fmt: skip
+        median = np.median(trial.of("rdmspbe" if kind else "rmspbe"), axis=1)
+        below = np.flatnonzero(median <= 0.2 * median[0])
+        self.steps = int(trial.times[below[0]]) if len(below) else 10**9
+
+    def track_steps(self, rule, place):
+        """The first of 200 checkpoints, spaced evenly in the logarithm; a billion if never."""
+        return self.steps

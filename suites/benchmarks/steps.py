@@ -1,0 +1,80 @@
+"""Time of a thousand (or fewer) steps: engine × rule × size. The loop is inside: asv calls once per sample."""
+
+from .common import RULES, SIZES, network, one_thread, since
+
+LINEAR = {"value 8": ("value", 8), "21 atoms 8": ("cdf", 8), "value 1000": ("value", 1000)}
+
+
+class Linear:
+    """64 lanes on one thread."""
+
+    params = (RULES, list(LINEAR))
+    param_names = ("rule", "size")
+    version = "1"
+    sample_time = 0.05
+
+    def setup(self, rule, size):
+        with since():
+            import numpy as np
+
+            from algorithms.engines.linear import LinearEngine
+            from algorithms.rules import find_rule
+            from algorithms.streams import lane_streams
+            from harness.plugins import find_problem
+        kind, features = LINEAR[size]
+        problem = find_problem("baird" if features == 8 else f"random_mdp(states=10, features={features})")
+        target = problem.target(kind, 21)
+        self.engine = LinearEngine(find_rule(rule), problem.mdp.table, problem.mdp.features, target)
+        theta = np.zeros((target.outputs, features))
+        self.state = self.engine.start(theta, lane_streams(0, range(64)))
+        self.steps = max(1, 100_000 // (target.outputs * features))
+        self.time_steps(rule, size)
+
+    def time_steps(self, rule, size):
+        """100 000 parameter updates in each lane."""
+        self.engine.run(self.state, self.steps, 1e-9, 1e-9, threads=1)
+
+
+class Mlp:
+    """One lane, batch 1."""
+
+    params = (RULES, list(SIZES))
+    param_names = ("rule", "parameters")
+    version = "1"
+    sample_time = 0.05
+    steps = {"2k": 200, "300k": 100, "4M": 10}  # noqa: RUF012 - asv reads class attributes
+
+    def setup(self, rule, size):
+        with since():
+            from algorithms.rules import find_rule
+            from harness.peers import mlp_step
+        one_thread()
+        self.call = mlp_step(find_rule(rule), network(size)).call
+        self.call()
+
+    def time_steps(self, rule, size):
+        """200, 100 or 10 steps."""
+        for _ in range(self.steps[size]):
+            self.call()
+
+
+class Module:
+    """One lane, batch 1, by torch.func."""
+
+    params = (["gtd2", "tdc"], ["2k", "300k"])
+    param_names = ("rule", "parameters")
+    version = "1"
+    sample_time = 0.05
+
+    def setup(self, rule, size):
+        with since():
+            from algorithms.rules import find_rule
+            from harness.peers import module_step
+        one_thread()
+        self.call = module_step(find_rule(rule), network(size)).call
+        self.call()
+
+    def time_10_steps(self, rule, size):
+        """Ten steps."""
+        for _ in range(10):
+            self.call()

@@ -1,0 +1,83 @@
+"""Exact numbers: they change with the code and with nothing else, so any growth is a regression."""
+
+from .common import network, one_thread, since
+
+RULES = ["gtd2", "tdc", "td"]
+
+
+class Mlp:
+    """Per step, batch 1."""
+
+    params = (RULES, ["2k", "4M"])
+    param_names = ("rule", "parameters")
+    version = "1"
+
+    def setup(self, rule, size):
+        with since():
+            from algorithms.rules import find_rule
+            from harness.peers import backprop, mlp_step
+            from harness.work import count
+        one_thread()
+        net = network(size)
+        step = mlp_step(find_rule(rule), net)
+        self.first, self.later = count(step.call), count(step.call)
+        self.held = step.held
+        theirs = backprop(net)
+        theirs.call()
+        self.backprop = count(theirs.call)
+
+    def track_work(self, rule, size):
+        """Multiply-adds and elements touched."""
+        return self.later.total
+
+    def track_flop_ratio(self, rule, size):
+        """Multiply-adds over those of one backprop step."""
+        return self.later.products / self.backprop.products
+
+    def track_extra_memory(self, rule, size):
+        """Bytes beside the parameters, w included, at the worst moment of the first step."""
+        return self.first.peak + self.held
+
+    track_work.unit = "operations"
+    track_flop_ratio.unit = "backprops"
+    track_extra_memory.unit = "bytes"
+
+
+class Memory:
+    """The process, torch and all."""
+
+    params = (["gtd2", "td"], ["2k", "4M"])
+    param_names = ("rule", "parameters")
+    version = "1"
+
+    def setup(self, rule, size):
+        with since():
+            from algorithms.rules import find_rule
+            from harness.peers import mlp_step
+        one_thread()
+        self.call = mlp_step(find_rule(rule), network(size)).call
+
+    def peakmem_steps(self, rule, size):
+        """Ten steps, batch 1."""
+        for _ in range(10):
+            self.call()
+
+
+class Linear:
+    """Per step of the linear engine's own source."""
+
+    params = (RULES, [21, 101])
+    param_names = ("rule", "atoms")
+    version = "1"
+    unit = "elements"
+
+    def setup(self, rule, atoms):
+        with since():
+            from algorithms.rules import find_rule
+            from algorithms.targets import CdfTarget
+            from harness.touches import count_touches
+        self.count = lambda: count_touches(find_rule(rule), CdfTarget(0, 10, atoms), 50)
+
+    def track_touches(self, rule, atoms):
+        """Elements read and written, 50 features."""
+        return self.count()
