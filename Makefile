@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup test lint quick bench claims torture seeds coverage clean
+.PHONY: help setup test lint quick bench asv asv-compare claims torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -31,6 +31,18 @@ lint: $(READY)  ## ruff and the type checker
 
 bench: $(READY)  ## speed as ratios, from alternating runs in one process
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-enable --benchmark-columns=min,median,rounds --benchmark-sort=name -s
+
+COMMITS ?= 2
+asv: $(READY)  ## benchmark the last COMMITS commits (2) with asv, and make the site
+	$(BIN)/asv machine --yes > /dev/null
+	$(BIN)/asv run --skip-existing-commits --steps $(COMMITS) HEAD~$(COMMITS)..HEAD
+	$(BIN)/asv publish
+	@echo "open .asv/html/index.html through a server: $(BIN)/asv preview"
+
+BASE ?= HEAD~1
+HEAD ?= HEAD
+asv-compare: $(READY)  ## is HEAD slower than BASE? the exit code tells (python -m harness.gate --help)
+	$(BIN)/python -m harness.gate $(BASE) $(HEAD)
 
 torture: $(READY)  ## kill -9 at fifty random moments of a run
 	$(BIN)/python -m tests.harness.torture 50

@@ -1,4 +1,4 @@
-"""Convergence as a tracked number: steps until the median lane's objective is a fifth of its start. Exact per commit."""
+"""Convergence as a tracked number: steps until the median lane's objective is a fifth of its start; exact."""
 
 from .common import since
 

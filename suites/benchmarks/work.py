@@ -38,9 +38,9 @@ class Mlp:
         """Bytes beside the parameters, w included, at the worst moment of the first step."""
         return self.first.peak + self.held
 
-    track_work.unit = "operations"
-    track_flop_ratio.unit = "backprops"
-    track_extra_memory.unit = "bytes"
+    track_work.unit = "operations"  # type: ignore[attr-defined]
+    track_flop_ratio.unit = "backprops"  # type: ignore[attr-defined]
+    track_extra_memory.unit = "bytes"  # type: ignore[attr-defined]
 
 
 class Memory:

@@ -1,0 +1,218 @@
+"""`make asv-compare`: a gate on two commits, measured by asv in turns and judged here.
+
+asv's own exit codes do not tell a regression from a failed build, and its `compare` always exits 0. This one says:
+
+    0  nothing slower, nothing grown       4  nothing was measured on both sides
+    1  slower, or an exact number grew     5  a commit did not build
+    2  bad input, or asv itself failed     6  a benchmark that ran at BASE is broken at HEAD
+
+Exact numbers (`track_*`) must not grow at all. Times are compared by their fastest sample, base and head in turns, and
+one that looks slower is measured again, alone: only a second time counts. peakmem is the process's own memory, torch
+and all, and may grow by the same factor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+PASSED, WORSE, BAD, NOTHING, BUILD, BROKEN = 0, 1, 2, 4, 5, 6
+FACTOR = 1.3  # between the 1.05 or so of a quiet machine's A/A and the 1.5 that must be caught
+TURNS = ("base", "head", "head", "base")
+
+Key = tuple[str, str]  # benchmark, parameters
+
+
+class AsvError(RuntimeError):
+    """asv could not do what it was asked."""
+
+
+class NoBenchmarksError(AsvError):
+    """Nothing to measure."""
+
+
+@dataclass
+class Side:
+    """What one commit gave: numbers, what failed, and whether it was built at all."""
+
+    built: bool = True
+    numbers: dict[Key, float] = field(default_factory=dict)
+    broken: set[Key] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Report:
+    """An exit code, and the lines to print."""
+
+    code: int
+    lines: list[str]
+
+
+def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[Key]]:
+    """The report, and the times that look slower and want a second look."""
+    for name, side in (("BASE", base), ("HEAD", head)):
+        if not side.built:
+            return Report(BUILD, [f"build failed: {name}"]), []
+    newly_broken = sorted(head.broken - base.broken)
+    shared = sorted(set(base.numbers) & set(head.numbers))
+    if not shared and not newly_broken:
+        return Report(NOTHING, ["nothing was measured on both sides"]), []
+    lines, slow = [], []
+    for key in shared:
+        before, after = base.numbers[key], head.numbers[key]
+        exact = _method(key).startswith("track_")
+        if after > before * (1 + 1e-9 if exact else factor):
+            verb = "grew" if exact else "slower" if _method(key).startswith("time_") else "more memory"
+            lines.append(f"{verb}: {_shown(key)}  {before:.6g} → {after:.6g}  ({after / before:.3f} ×)")
+            if not exact:
+                slow.append(key)
+    broken = [f"broken at HEAD: {_shown(key)}" for key in newly_broken]
+    code = BROKEN if broken else WORSE if lines else PASSED
+    return Report(code, broken + lines + [f"{len(shared)} numbers compared"]), slow
+
+
+def read(folder: Path, commit: str) -> Side:
+    """What asv stored of a commit. A failed build leaves nothing but nulls; a skipped benchmark leaves NaN."""
+    files = list(folder.glob(f"*/{commit[:8]}-*.json"))
+    if not files:
+        raise AsvError(f"asv stored nothing for {commit[:8]}")
+    side, any_ran = Side(), False
+    for path in files:
+        stored = json.loads(path.read_text())
+        columns = stored["result_columns"]
+        for name, row in stored["results"].items():
+            entry = dict(zip(columns, row, strict=False))
+            any_ran |= entry["result"] is not None or entry.get("duration") is not None
+            samples = entry.get("samples") or []
+            for i, words in enumerate(_combinations(entry.get("params") or [])):
+                value = entry["result"][i] if entry["result"] is not None else None
+                if value is None:
+                    side.broken.add((name, words))
+                elif not math.isnan(value):
+                    taken = samples[i] if i < len(samples) and samples[i] else [value]
+                    side.numbers[(name, words)] = min(taken)
+    side.built = any_ran
+    return side
+
+
+def _combinations(params: list[list[str]]) -> list[str]:
+    return [", ".join(words) for words in product(*params)]
+
+
+def _method(key: Key) -> str:
+    return key[0].rsplit(".", 1)[-1]
+
+
+def _shown(key: Key) -> str:
+    return f"{key[0]}({key[1]})"
+
+
+class Gate:
+    """Measures with the asv.conf.json of a repository, into results of its own."""
+
+    def __init__(self, root: Path, bench: str | None = None, turns: tuple[str, ...] = TURNS) -> None:
+        self.root, self.bench, self.turns = root, bench, turns
+        self.folder = root / ".asv" / "gate"
+
+    def resolve(self, name: str) -> str:
+        """The commit of a name."""
+        found = subprocess.run(
+            ["git", "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"],
+            cwd=self.root, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if found.returncode:
+            raise AsvError(f"no commit {name!r} in {self.root}")
+        return found.stdout.strip()
+
+    def measure(self, commits: dict[str, str], keys: list[Key] | None = None) -> dict[str, Side]:
+        """Both sides in turns. The samples of a side add up."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for turn, side in enumerate(self.turns):
+            print(f"turn {turn + 1} of {len(self.turns)}: {side} {commits[side][:8]}", file=sys.stderr, flush=True)
+            self._run(side, commits[side], keys)
+            if not (found := read(self.folder / side, commits[side])).built:
+                return {"base": Side(), "head": Side()} | {side: found}
+        return {side: read(self.folder / side, commit) for side, commit in commits.items()}
+
+    def _run(self, side: str, commit: str, keys: list[Key] | None) -> None:
+        config = json.loads((self.root / "asv.conf.json").read_text())
+        config["results_dir"] = str(self.folder / side)
+        for name in ("env_dir", "html_dir", "benchmark_dir"):
+            if name in config:
+                config[name] = str(self.root / config[name])
+        config["repo"] = str(self.root)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{side}.json"
+        path.write_text(json.dumps(config))
+        asv = [sys.executable, "-m", "asv"]
+        # Without it asv asks about the machine, and waits for an answer.
+        subprocess.run(
+            [*asv, "machine", "--yes", "--config", str(path)], cwd=self.root, capture_output=True, check=True
+        )
+        command = [*asv, "run", "--config", str(path), f"{commit}^!", "--append-samples"]
+        if keys:
+            names = "|".join(sorted({re.escape(name) for name, _ in keys}))
+            command += ["--bench", f"^({names})(\\(|$)"]
+        elif self.bench:
+            command += ["--bench", self.bench]
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
+        (self.folder / f"{side}.log").write_text(done.stdout + done.stderr)
+        if "No benchmarks selected" in done.stdout + done.stderr:
+            raise NoBenchmarksError(f"no benchmark matches {self.bench!r}")
+        # 0: fine. 2: a build or a benchmark failed, which the results tell apart. Else asv itself gave up.
+        if done.returncode not in (0, 2):
+            raise AsvError(f"asv stopped with {done.returncode}: {_last_words(done.stdout + done.stderr)}")
+
+
+def _last_words(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "without a word"
+
+
+def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
+    """Measure, judge, look again at what seemed slower, judge again."""
+    commits = {"base": gate.resolve(base), "head": gate.resolve(head)}
+    sides = gate.measure(commits)
+    report, slow = judge(sides["base"], sides["head"], factor)
+    if not slow or report.code not in (WORSE, BROKEN):
+        return report
+    again = gate.measure(commits, slow)
+    for side, found in again.items():
+        for key in slow:  # only the second look counts for these
+            if key in found.numbers:
+                sides[side].numbers[key] = found.numbers[key]
+    return judge(sides["base"], sides["head"], factor)[0]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="python -m harness.gate", description=__doc__, formatter_class=layout)
+    parser.add_argument("base", help="commit to compare with")
+    parser.add_argument("head", nargs="?", default="HEAD", help="commit to judge")
+    parser.add_argument("--factor", type=float, default=FACTOR, help=f"times may grow by this ({FACTOR})")
+    parser.add_argument("--bench", help="only the benchmarks that match this expression")
+    options: Any = parser.parse_args(arguments)
+    if not options.factor > 1:
+        parser.error(f"--factor must exceed 1, got {options.factor:g}")
+    try:
+        report = compare(Gate(Path.cwd(), options.bench), options.base, options.head, options.factor)
+    except NoBenchmarksError as error:
+        report = Report(NOTHING, [str(error)])
+    except (AsvError, OSError, subprocess.CalledProcessError, json.JSONDecodeError) as error:
+        report = Report(BAD, [str(error)])
+    print("\n".join(report.lines))
+    return report.code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
