@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from algorithms.checks import Floats
-from algorithms.engines.linear import LinearEngine
+from algorithms.engines.linear import LinearEngine, LinearState
 from algorithms.streams import lane_streams
 from harness.metrics import Metrics
 from harness.plugins import find_problem
@@ -63,19 +64,48 @@ def failed_cohort(spec: RunSpec, cohort: int, outcome: Outcome, seconds: float, 
     return CohortResult(spec.hash, cohort, lanes, seconds, what)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What the cohorts of a run share."""
+
+    spec: RunSpec
+    engine: LinearEngine
+    metrics: Metrics
+    theta: Floats
+
+    def streams(self, cohort: int) -> NDArray[np.uint64]:
+        """One stream a lane, the same for every rule: lanes of two rules are pairs."""
+        seeds = range(cohort * COHORT, (cohort + 1) * COHORT)
+        return lane_streams(self.spec.root_seed, seeds, problem=self.spec.problem, purpose="transitions")
+
+    def start(self, cohort: int) -> tuple[LinearEngine, LinearState]:
+        """The engine, and the cohort's lanes where they start."""
+        return self.engine, self.engine.start(self.theta, self.streams(cohort))
+
+    def final_theta(self, cohort: int = 0) -> Floats:
+        """[lanes, n, k]: run the cohort again and keep its last parameters, which the store does not."""
+        spec = self.spec
+        engine, state = self.start(cohort)
+        engine.run(
+            state, spec.steps, spec.alpha, spec.beta, schedule=spec.make_schedule(),
+            radius=np.inf if spec.radius is None else spec.radius, average=spec.average,
+            extragradient=spec.extragradient,
+        )  # fmt: skip
+        return state.theta_mean if spec.average else state.theta
+
+
 def _run(spec: RunSpec, cohort: int, deadline: float | None) -> list[Lane]:
-    engine, metrics, theta = _prepared(spec)
-    seeds = range(cohort * COHORT, (cohort + 1) * COHORT)
+    run = prepared(spec)
 
     def tick() -> None:  # compiled code hears no alarm, so the clock is read between checkpoints too
         if deadline is not None and time.perf_counter() > deadline:
             raise TimeoutError
 
     trial = simulate(
-        engine,
-        metrics,
-        theta,
-        lane_streams(spec.root_seed, seeds, problem=spec.problem, purpose="transitions"),
+        run.engine,
+        run.metrics,
+        run.theta,
+        run.streams(cohort),
         spec.times(),
         spec.alpha,
         spec.beta,
@@ -89,16 +119,17 @@ def _run(spec: RunSpec, cohort: int, deadline: float | None) -> list[Lane]:
     reached = trial.of("rmspbe")[-1] < spec.converged_below
     outcomes = np.where(diverged, Outcome.DIVERGED, np.where(reached, Outcome.CONVERGED, Outcome.BUDGET_SPENT))
     return [
-        Lane(seed, Outcome(outcomes[i]), int(trial.died[i]), trial.curves[:, i].copy()) for i, seed in enumerate(seeds)
+        Lane(cohort * COHORT + i, Outcome(outcomes[i]), int(trial.died[i]), trial.curves[:, i].copy())
+        for i in range(COHORT)
     ]
 
 
 @lru_cache(maxsize=32)
-def _prepared(spec: RunSpec) -> tuple[LinearEngine, Metrics, Floats]:
-    """What the cohorts of a run share."""
+def prepared(spec: RunSpec) -> Prepared:
+    """The engine, the metrics and the start of a run."""
     problem = find_problem(spec.problem)
     if problem.network is not None:
         raise ValueError(f"problem {spec.problem!r} has a nonlinear predictor: the linear engine can't run it")
     target = problem.target(spec.target, spec.atoms, spec.projection)
     engine = LinearEngine(resolve(spec.rule), problem.mdp.table, problem.mdp.features, target)
-    return engine, Metrics(problem.mdp, target), problem.theta_initial(target)
+    return Prepared(spec, engine, Metrics(problem.mdp, target), problem.theta_initial(target))

@@ -181,3 +181,48 @@ def _clean(values: ArrayLike) -> Floats:
     if not np.isfinite(x).all():
         raise ValueError(f"values must be finite, got {x[~np.isfinite(x)][0]}")
     return x
+
+
+def median_interval(values: ArrayLike, false_alarm: float) -> Interval:
+    """The median with order statistics as its bounds: no assumption, and lanes at infinity count as such."""
+    x = np.sort(np.where(np.isnan(values), np.inf, np.asarray(values, dtype=float)))
+    n = len(x)
+    if n == 0:
+        raise ValueError("values must not be empty")
+    # Below the k-th smallest lie fewer than k of n with the chance of k − 1 heads or fewer in n throws.
+    k = int(stats.binom.ppf(false_alarm / 2, n, 0.5))
+    if stats.binom.cdf(k - 1, n, 0.5) > false_alarm / 2:
+        k -= 1
+    low, high = (x[k - 1], x[n - k]) if k >= 1 else (-np.inf, np.inf)
+    return Interval(float((x[(n - 1) // 2] + x[n // 2]) / 2), float(low), float(high), n)
+
+
+@dataclass(frozen=True)
+class VarianceRatio:
+    """Var(a)/Var(b) of paired lanes, with Morgan's interval, and p of equal spread by ranks."""
+
+    ratio: Interval
+    p: float
+
+
+def variance_ratio(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> VarianceRatio:
+    """Spread of A against B on the same seeds: a + b and a − b are uncorrelated exactly if the variances are equal.
+
+    The interval (Morgan 1939) takes the lanes for jointly normal; p uses Spearman's correlation (McCulloch 1987), which
+    does not. Lanes that diverged have no variance: NaN and p = 1.
+    """
+    x, y = (np.asarray(v, dtype=float) for v in (a, b))
+    if len(x) != len(y) or len(x) < 4:
+        raise ValueError(f"paired lanes must be equally many and at least 4, got {len(x)} and {len(y)}")
+    n = len(x)
+    if not (np.isfinite(x).all() and np.isfinite(y).all()) or not (x.std() > 0 and y.std() > 0):
+        return VarianceRatio(Interval(np.nan, np.nan, np.nan, n), 1.0)
+    ratio = float(x.var(ddof=1) / y.var(ddof=1))
+    r = float(np.corrcoef(x, y)[0, 1])
+    if np.abs(x - y).max() <= 1e-9 * max(x.std(), y.std()) or 1 - r * r < 1e-12:
+        return VarianceRatio(Interval(ratio, ratio, ratio, n), 1.0)
+    t = stats.t.isf(false_alarm / 2, n - 2)
+    spread = 1 + 2 * (1 - r * r) * t * t / (n - 2)
+    half = np.sqrt(spread * spread - 1)
+    p = float(stats.spearmanr(x + y, x - y).pvalue)
+    return VarianceRatio(Interval(ratio, ratio * (spread - half), ratio * (spread + half), n), p)

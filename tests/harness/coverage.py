@@ -5,7 +5,16 @@ import sys
 import numpy as np
 from scipy import stats
 
-from harness.statistics import Sprt, holm, mean_interval, paired, proportion_interval, slopes
+from harness.statistics import (
+    Sprt,
+    holm,
+    mean_interval,
+    median_interval,
+    paired,
+    proportion_interval,
+    slopes,
+    variance_ratio,
+)
 
 RATE = 0.05
 
@@ -55,6 +64,26 @@ def holm_finds_any(rng) -> bool:
     return bool((holm(rng.random(6)) < RATE).any())
 
 
+def misses_median(rng) -> bool:
+    found = median_interval(rng.lognormal(0.0, 1.5, size=30), RATE)
+    return not found.low <= 1.0 <= found.high
+
+
+def related(rng, shape):
+    """30 pairs of equal spread that share half of their noise."""
+    common = shape(rng)
+    return common + shape(rng), common + shape(rng)
+
+
+def misses_variance_ratio(rng) -> bool:
+    found = variance_ratio(*related(rng, lambda rng: rng.normal(size=30)), RATE).ratio
+    return not found.low <= 1.0 <= found.high
+
+
+def finds_a_spread(rng) -> bool:
+    return variance_ratio(*related(rng, lambda rng: rng.lognormal(0.0, 0.5, size=30))).p < RATE
+
+
 # Name, trial, whether the rate is a bound (exact tests are conservative) or to be met from both sides.
 TRIALS = [
     ("mean, t-interval, 8 lanes", misses_mean, False),
@@ -65,6 +94,9 @@ TRIALS = [
     ("SPRT, miss at 20 %", passes_bad_rule, True),
     ("paired test, 12 pairs, exact", lambda rng: finds_a_difference(rng, 12), True),
     ("paired test, 30 pairs, normal limit", lambda rng: finds_a_difference(rng, 30), True),
+    ("median, order statistics, 30 lanes", misses_median, True),
+    ("variance ratio, Morgan, 30 normal pairs", misses_variance_ratio, False),
+    ("equal spread by ranks, 30 skewed pairs", finds_a_spread, False),
     ("Holm over 6 true nulls, any rejected", holm_finds_any, True),
 ]
 

@@ -1,0 +1,188 @@
+"""`dgtd compare`: the main job. Rules against each other on problems, with a report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from harness.commands.output import AsJson, print_json, print_table
+from harness.commands.run import RESUME, StorePath
+
+PROBLEMS = "baird,random_walk,boyan,grid_world"
+RULES = "gtd2,tdc"
+OutFolder = typer.Option(Path("results/compare"), "--out", help="Folder for report.html, compare.json and figures/.")
+
+
+def compare(
+    problems: str = typer.Option(PROBLEMS, help="Problems, separated by commas."),
+    rules: str = typer.Option(RULES, help="Rules, separated by commas: names, or path/to/file.py:function."),
+    targets: str = typer.Option("value,cdf", help="value, cdf (the distributional form), or both."),
+    seeds: int = typer.Option(30, help="Paired seeds: 0 … n − 1."),
+    steps: int = typer.Option(50_000, help="Steps a lane."),
+    alpha: float | None = typer.Option(None, help="Step size of θ for all; without it a sweep chooses."),
+    beta: float | None = typer.Option(None, help="Step size of w for all; goes with --alpha."),
+    alphas: str | None = typer.Option(None, help="The sweep's α, separated by commas."),
+    ratios: str | None = typer.Option(None, help="The sweep's β/α, separated by commas."),
+    atoms: int = typer.Option(21, help="Atoms of the distributional forms."),
+    projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
+    schedule: str = typer.Option("constant", help="constant or robbins-monro."),
+    seed: int = typer.Option(0, help="Root of every stream."),
+    out: Path = OutFolder,
+    store: Path = StorePath,
+    workers: int | None = typer.Option(None, help="Processes; one per core by default."),
+    as_json: bool = AsJson,
+) -> int:
+    """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
+    from harness.commands.progress import progress
+    from harness.comparison import as_dict
+    from harness.comparison import compare as weigh
+    from harness.contest import Contest, choose
+    from harness.driver import execute
+    from harness.executors import executor_maker
+    from harness.report.page import page, writable
+    from harness.store import Store
+
+    if (alpha is None) != (beta is None):
+        raise ValueError("alpha and beta must be given together, or neither, for a sweep")
+    contest = Contest(
+        problems=split(problems), contestants=contestants(rules, targets), steps=steps, seeds=seeds, atoms=atoms,
+        projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios),
+        steps_given=None if alpha is None or beta is None else (alpha, beta),
+    )  # fmt: skip
+    writable(out)
+    make = executor_maker("pool", workers, None)
+    command = repeat(locals())
+    with Store(store) as results:
+        for what, requests in (
+            ("sweep", lambda: contest.sweep_requests()),
+            ("runs", lambda: contest.final_requests(choose(contest, results))),
+        ):
+            with progress(what) as tick:
+                if execute(requests(), results, make, progress=tick).interrupted:
+                    print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
+                    return 2
+        found = weigh(contest, results, choose(contest, results))
+    with progress("report") as tick:
+        path = page(found, command, out, tick)
+    document = as_dict(found) | {"command": command, "report": str(path)}
+    _save(out / "compare.json", document)
+    if as_json:
+        print_json(document)
+    else:
+        _print(found, path, command)
+    return 0
+
+
+def split(text: str) -> tuple[str, ...]:
+    """Names separated by commas, but not by those inside brackets; each once."""
+    parts, depth, word = [], 0, ""
+    for letter in text + ",":
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append(word.strip())
+            word = ""
+        else:
+            word += letter
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def contestants(rules: str, targets: str) -> tuple[Any, ...]:
+    """Every rule on values, then every rule on distributions."""
+    from algorithms.names import unknown
+    from harness.contest import Contestant
+    from harness.rule_files import reference
+
+    kinds = split(targets)
+    for kind in kinds:
+        if kind not in ("value", "cdf"):
+            raise unknown("target", kind, ("value", "cdf"))
+    named = [reference(rule) for rule in split(rules)]
+    return tuple(Contestant(rule, kind) for kind in kinds for rule in named)
+
+
+def grid(alphas: str | None, ratios: str | None) -> Any:
+    """The sweep's grid, with what was given."""
+    from dataclasses import replace
+
+    from harness.contest import Grid
+
+    made = Grid()
+    if alphas is not None:
+        made = replace(made, alphas=_numbers("alphas", alphas))
+    if ratios is not None:
+        made = replace(made, ratios=_numbers("ratios", ratios))
+    return made
+
+
+def _numbers(name: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(word) for word in split(text))
+    except ValueError:
+        raise ValueError(f"{name} must be numbers separated by commas, got {text!r}") from None
+
+
+def repeat(given: dict[str, Any]) -> str:
+    """The command with every option that is not its default."""
+    import inspect
+
+    words = ["dgtd", "compare"]
+    for name, parameter in inspect.signature(compare).parameters.items():
+        value, default = given[name], parameter.default.default
+        if name == "as_json" or value == default:
+            continue
+        words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return shlex.join(words)
+
+
+def _save(path: Path, document: dict[str, Any]) -> None:
+    import json
+
+    from harness.commands.output import plain
+
+    path.write_text(json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _print(found: Any, path: Path, command: str) -> None:
+    import numpy as np
+
+    from harness.comparison import ALPHA
+    from harness.report.words import answer, sparkline
+    from harness.statistics import median_interval
+
+    columns = [
+        "rule",
+        "α",
+        "β",
+        "RMSPBE, end",
+        "area",
+        "value error, end",
+        "diverged",
+        "µs/step",
+        "RMSPBE over log steps",
+    ]
+    for problem in found.contest.problems:
+        rows = []
+        for entry in found.at(problem):
+            cells = []
+            for metric, number in (("rmspbe", "final"), ("rmspbe", "auc"), ("rmsve", "final")):
+                interval = median_interval(entry.numbers(metric)[number], ALPHA)
+                star = " ★" if found.winner(problem, metric, number) == entry.who.label else ""
+                cells.append(f"{interval.estimate:.3g} [{interval.low:.2g}, {interval.high:.2g}]{star}")
+            lost = f"{entry.diverged} of {len(entry.outcomes)}"
+            with np.errstate(invalid="ignore"):
+                curve = sparkline(np.median(entry.of("rmspbe"), axis=0)[1:])
+            rows.append(
+                [entry.who.label, f"{entry.spec.alpha:.3g}", f"{entry.spec.beta:.3g}", *cells, lost,
+                 f"{entry.microseconds:.2g}", curve]
+            )  # fmt: skip
+        print_table(problem, columns, rows, numbers={1, 2, 3, 4, 5, 7})
+    typer.echo(answer(found))
+    typer.echo("★ lower than every other rule, by paired tests. [ ] 95 % intervals of the median.")
+    sweep = sum(entry.choice.seconds for entry in found.entries)
+    if sweep:
+        typer.echo(f"The sweep behind the step sizes took {sweep:.0f} s of one core, on seeds of its own.")
+    typer.echo(f"report: {path}\nagain:  {command}")

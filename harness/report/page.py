@@ -1,0 +1,272 @@
+"""The report of a comparison: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from harness.comparison import ALPHA, NAMES, TARGET, Duel, Entry, Outcomes
+from harness.contest import CHOICE
+from harness.report.figures import Figure, Styles, figures, render
+from harness.report.words import answer, question
+from harness.statistics import median_interval
+from harness.store import machine_facts
+
+Cell = tuple[str, float | str, bool]  # what is shown, what is sorted by, whether it won
+
+
+def page(found: Outcomes, command: str, out: Path, progress: Callable[[int, int], None] = lambda i, n: None) -> Path:
+    """Write report.html, and the figures beside it; give its path."""
+    writable(out)
+    made = figures(found)
+    drawn = {}
+    for i, figure in enumerate(made):
+        progress(i, len(made))
+        drawn[figure.name] = _figure(figure, render(figure, out / "figures"))
+    path = out / "report.html"
+    path.write_text(_document(found, command, drawn), encoding="utf-8")
+    return path
+
+
+def writable(out: Path) -> None:
+    """Complain before the work, not after it."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / ".writable").touch()
+        (out / ".writable").unlink()
+    except OSError as error:
+        raise ValueError(f"can't write to {str(out)!r}: {error.strerror or error}") from None
+
+
+def _document(found: Outcomes, command: str, drawn: dict[str, str]) -> str:
+    contest = found.contest
+    body = [
+        "<main>",
+        "<header>",
+        "<h1>GTD2 and its kin, compared</h1>",
+        f'<p class="lead"><strong>{escape(question(found))}</strong> {escape(answer(found))}</p>',
+        f'<p class="soft">{contest.seeds} paired seeds, {contest.steps:,} steps, {contest.atoms} atoms '
+        f"({escape(contest.projection)}). Lines are medians over seeds, bands their {1 - ALPHA:.0%} intervals; a "
+        "dashed line is a rule on return distributions. Diverged lanes count as infinitely bad, and none is left "
+        "out.</p>",
+        "</header>",
+        _keys(found),
+    ]
+    for problem in contest.problems:
+        body += [
+            f"<section><h2>{escape(problem)}</h2>",
+            _summary(found, problem),
+            drawn[f"learning-{_name(drawn, 'learning', problem, contest.problems)}"],
+        ]
+        if (law := f"law-{_name(drawn, 'learning', problem, contest.problems)}") in drawn:
+            body.append(drawn[law])
+        body.append("</section>")
+    body.append("<section><h2>Across problems</h2>")
+    body += [drawn[name] for name in ("spread", "survival", "sensitivity") if name in drawn]
+    body += [_spreads(found), "</section>"]
+    if contest.steps_given is None:
+        body.append(_sweep(found))
+    body += [_ledger(found), _colophon(found, command), "</main>"]
+    style, script = (files("harness.report").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>dgtd compare: {escape(', '.join(contest.problems))}</title>\n"
+        f"<style>\n{style}</style>\n</head>\n<body>\n"
+        + "\n".join(body)
+        + f"\n<script>\n{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _name(drawn: dict[str, str], kind: str, problem: str, problems: tuple[str, ...]) -> str:
+    """The figure's own name for a problem: they were made in the problems' order."""
+    names = [name.removeprefix(f"{kind}-") for name in drawn if name.startswith(f"{kind}-")]
+    return names[problems.index(problem)]
+
+
+def _figure(figure: Figure, svg: str) -> str:
+    return f"<figure>{svg}<figcaption>{escape(figure.title)}. {escape(figure.words)}</figcaption></figure>"
+
+
+def _keys(found: Outcomes) -> str:
+    """Buttons that are the legend too."""
+    styles = Styles(found.contest.contestants)
+    out = []
+    for who in found.contest.contestants:
+        dash = ' stroke-dasharray="5 2.5"' if who.target == "cdf" else ""
+        line = (
+            f'<svg viewBox="0 0 28 8" aria-hidden="true"><line x1="0" y1="4" x2="28" y2="4" '
+            f'stroke="{styles.colour(who)}" stroke-width="3"{dash}/></svg>'
+        )
+        out.append(
+            f'<button type="button" class="key" aria-pressed="true" data-curve="{styles.gid(who)}">'
+            f"{line}{escape(who.label)}</button>"
+        )
+    return f'<nav class="keys" aria-label="Show and hide curves">{"".join(out)}</nav>'
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def _table(caption: str, columns: list[str], rows: list[list[Cell]], text: frozenset[int] = frozenset({0})) -> str:
+    """Sortable, and scrolling by itself where it is too wide."""
+    head = "".join(
+        f'<th scope="col"{_text(i, text)}><button type="button">{escape(column)}</button></th>'
+        for i, column in enumerate(columns)
+    )
+    lines = []
+    for row in rows:
+        cells = []
+        for i, (shown, value, won) in enumerate(row):
+            classes = " ".join(name for name, on in (("text", i in text), ("won", won)) if on)
+            mark = f' class="{classes}"' if classes else ""
+            cells.append(f'<td{mark} data-value="{escape(_sortable(value))}">{escape(shown)}{" ★" if won else ""}</td>')
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _text(i: int, text: frozenset[int]) -> str:
+    return ' class="text"' if i in text else ""
+
+
+def _sortable(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return "1e300" if math.isinf(value) else f"{value:.12g}"
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else "–" if math.isnan(value) else f"{value:.3g}"
+
+
+def _summary(found: Outcomes, problem: str) -> str:
+    here = found.at(problem)
+    metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
+    columns = ["rule", "α", "β"]
+    columns += [f"{NAMES[m]}, {number}" for m in metrics for number in ("final", "area")]
+    columns += [f"steps to {TARGET:.0%}", "diverged", "µs a step"]
+    rows = []
+    for entry in here:
+        row: list[Cell] = [
+            (entry.who.label, entry.who.label, False),
+            (f"{entry.spec.alpha:.4g}", entry.spec.alpha, False),
+            (f"{entry.spec.beta:.4g}", entry.spec.beta, False),
+        ]
+        for metric in metrics:
+            for number in ("final", "auc"):
+                row.append(_measured(found, entry, metric, number))
+        steps = sorted(entry.steps_to_target())[len(entry.outcomes) // 2]
+        row += [
+            ("never" if math.isinf(steps) else f"{steps:.0f}", steps, False),
+            (f"{entry.diverged} of {len(entry.outcomes)}", float(entry.diverged), False),
+            (_number(entry.microseconds), entry.microseconds, False),
+        ]
+        rows.append(row)
+    note = (
+        '<p class="soft">Median over seeds [interval]; area: mean height of the curve. ★ lower than every other rule '
+        f"that has the number, by paired tests with Holm's correction over this page at {ALPHA:.0%}.</p>"
+    )
+    return _table(f"Numbers on {problem}", columns, rows) + note
+
+
+def _measured(found: Outcomes, entry: Entry, metric: str, number: str) -> Cell:
+    if metric not in entry.who.metrics:
+        return ("–", math.inf, False)
+    interval = median_interval(entry.numbers(metric)[number], ALPHA)
+    won = found.winner(entry.problem, metric, number) == entry.who.label
+    words = f"{_number(interval.estimate)} [{_number(interval.low)}, {_number(interval.high)}]"
+    return (words, interval.estimate, won)
+
+
+def _spreads(found: Outcomes) -> str:
+    rows: list[list[Cell]] = []
+    for entry in found.entries:
+        for number, ratio in entry.spread.items():
+            r = ratio.ratio
+            name = f"{entry.who.rule.name} on {entry.problem}"
+            rows.append(
+                [
+                    (name, name, False),
+                    (number if number == "final" else "area", number, False),
+                    (_number(r.estimate), r.estimate, False),
+                    (f"[{_number(r.low)}, {_number(r.high)}]", r.low, False),
+                    (f"{ratio.p:.2g}", ratio.p, False),
+                ]
+            )
+    if not rows:
+        return ""
+    columns = ["distributional against value", "of RMSPBE", "variance ratio", "95 % interval", "p of equal spread"]
+    return (
+        "<h3>Variance across seeds, distributional over value</h3>"
+        + _table("Variance ratios", columns, rows, frozenset({0, 1}))
+        + '<p class="soft">Below 1: the distributional form varies less. Interval: Morgan; p: Spearman on sums and '
+        "differences. Where both forms take the very same path the ratio is 1.</p>"
+    )
+
+
+def _sweep(found: Outcomes) -> str:
+    rows: list[list[Cell]] = []
+    for entry in found.entries:
+        sweep = entry.choice.sweep
+        lost = [s for s in sweep if not s.stable]
+        rows.append(
+            [
+                (entry.problem, entry.problem, False),
+                (entry.who.label, entry.who.label, False),
+                (f"{entry.spec.alpha:.4g}", entry.spec.alpha, False),
+                (f"{entry.spec.beta:.4g}", entry.spec.beta, False),
+                (f"{len(lost)} of {len(sweep)}", float(len(lost)), False),
+                (f"{entry.choice.seconds:.1f}", entry.choice.seconds, False),
+            ]
+        )
+    columns = ["problem", "rule", "α chosen", "β chosen", "settings with diverged lanes", "seconds"]
+    return (
+        "<section><h2>How the step sizes were chosen</h2>"
+        f'<p class="soft">{escape(CHOICE[0].upper() + CHOICE[1:])}. {found.contest.sweep_seeds} lanes a setting, on '
+        "seeds that are not reported. Seconds are what the sweep's lanes took on one core.</p>"
+        + _table("Step sizes", columns, rows, frozenset({0, 1}))
+        + "</section>"
+    )
+
+
+def _ledger(found: Outcomes) -> str:
+    def row(duel: Duel) -> list[Cell]:
+        better = duel.result.better
+        return [
+            (duel.problem, duel.problem, False),
+            (f"{NAMES[duel.metric]}, {'area' if duel.number == 'auc' else 'final'}", duel.metric, False),
+            (duel.a, duel.a, False),
+            (duel.b, duel.b, False),
+            (_number(duel.result.median_difference), duel.result.median_difference, False),
+            (f"{better.estimate:.2f} [{better.low:.2f}, {better.high:.2f}]", better.estimate, False),
+            (f"{duel.p:.2g}", duel.p, False),
+            (duel.winner or "not told apart", duel.winner or "~", False),
+        ]
+
+    columns = ["problem", "number", "A", "B", "median A − B", "chance that A is lower", "p (Holm)", "lower"]
+    rows = [row(duel) for duel in found.duels]
+    return (
+        "<section><h2>Ledger</h2>"
+        f'<p class="soft">Every paired test: signed ranks, and Holm\'s correction over all {len(rows)} of them.</p>'
+        + _table("Paired tests", columns, rows, frozenset({0, 1, 2, 3, 7}))
+        + "</section>"
+    )
+
+
+def _colophon(found: Outcomes, command: str) -> str:
+    facts = json.loads(machine_facts())
+    lines = "\n".join(f"{key:10} {value}" for key, value in facts.items())
+    return (
+        "<section><h2>Again</h2>"
+        f'<pre tabindex="0">{escape(command)}</pre>'
+        f'<pre tabindex="0">{escape(lines)}</pre>'
+        '<p class="soft">The same command gives the same numbers, times apart. Method: Qu, Mannor and Xu, '
+        "Nonlinear Distributional Gradient Temporal-Difference Learning, ICML 2019.</p></section>"
+    )
