@@ -33,6 +33,7 @@ class Claim:
     """control   a wrong algorithm that the same check must FAIL: the check's own proof that it can
     promise      what a rule must have promised for the claim to bind it
     sampled      takes a share of the false-alarm budget; a FAIL is confirmed on fresh seeds
+    figure       what a figure of the paper shows: if it does not hold here, that is a finding, and no failure of ours
     """
 
     id: str
@@ -43,6 +44,7 @@ class Claim:
     promise: Promise | None = None
     control: bool = False
     sampled: bool = False
+    figure: bool = False
     profiles: tuple[str, ...] = PROFILES
 
     @property

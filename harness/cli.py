@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from harness.commands import certify, compare, doctor, problem, rule, run, suite
+from harness.commands import certify, compare, doctor, problem, rule, run, suite, sweep
 
 # Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -24,7 +24,8 @@ app = typer.Typer(
 app.add_typer(problem.app, name="problem")
 app.add_typer(rule.app, name="rule")
 for _command in (
-    compare.compare, suite.suite, suite.explain, certify.certify, run.run, run.runs, run.export, doctor.doctor,
+    compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, run.run, run.runs, run.export,
+    doctor.doctor,
 ):  # fmt: skip
     app.command()(_command)
 

@@ -34,6 +34,8 @@ class Entry:
             return "NOT PROMISED"
         if self.claim.control:
             return "CAUGHT" if self.finding.verdict is Verdict.FAIL else "MISSED"
+        if self.claim.figure and self.finding.verdict is Verdict.FAIL:
+            return "NOT REPLICATED"
         return str(self.finding.verdict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -111,8 +113,8 @@ def repeat_command(claim: Claim, setting: Setting, rule_text: str | None) -> str
 
 
 def exit_code(entries: list[Entry]) -> int:
-    """0 all pass, 1 a claim failed (or a control was missed), 3 inconclusive, 4 nothing ran."""
-    statuses = {entry.status for entry in entries}
+    """0 all pass, 1 a claim failed (or a control was missed), 3 inconclusive, 4 nothing ran. Figures don't count."""
+    statuses = {entry.status for entry in entries if not (entry.claim.figure and entry.status == "INCONCLUSIVE")}
     if not statuses - {"NOT PROMISED"}:
         return NOTHING
     if statuses & {"FAIL", "MISSED"}:
@@ -122,7 +124,7 @@ def exit_code(entries: list[Entry]) -> int:
 
 def counts(entries: list[Entry]) -> str:
     """'12 PASS, 5 CAUGHT'."""
-    order = ["PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT PROMISED", "CAUGHT", "MISSED"]
+    order = ["PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NOT PROMISED", "CAUGHT", "MISSED"]
     found = [(status, sum(entry.status == status for entry in entries)) for status in order]
     return ", ".join(f"{count} {status}" for status, count in found if count)
 

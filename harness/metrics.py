@@ -33,7 +33,7 @@ class Metrics:
             F = theta @ self.mdp.features.T  # [..., n, states]
             F = np.swapaxes(F, -1, -2)
             values = self.target.mean(F)
-            columns = [self._rmspbe(values), self._rmsve(values), np.sqrt((values**2).mean(-1))]
+            columns = [self.rmspbe(values), self._rmsve(values), np.sqrt((values**2).mean(-1))]
             if isinstance(self.target, CdfTarget):
                 columns += [self._rdmspbe(F), self._cramer(F)]
             return np.stack(columns, axis=-1)
@@ -43,7 +43,8 @@ class Metrics:
         push = (error * self.mdp.d) @ self.mdp.features
         return np.sqrt(np.maximum((push @ self.mdp.C_inverse * push).sum(-1), 0.0))
 
-    def _rmspbe(self, values: Floats) -> Floats:
+    def rmspbe(self, values: Floats) -> Floats:
+        """Of values [..., states], whatever predicted them: projected onto the problem's own features."""
         mdp = self.mdp
         return self._projected(mdp.r_pi + mdp.gamma * values @ mdp.P_pi.T - values)
 

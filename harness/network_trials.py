@@ -1,4 +1,4 @@
-"""Simulated lanes of a softmax table, with the exact objective, its gradient and w's distance from w* along the way."""
+"""Simulated lanes of networks, with exact numbers along the way: the objective, or the error of the mean."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from algorithms.checks import Floats, Integers
 from algorithms.engines.loop import run
@@ -16,6 +17,7 @@ from algorithms.stepping import Schedule
 from algorithms.streams import generator, lane_streams
 from algorithms.targets import Target
 from harness.mdp import FiniteMDP
+from harness.metrics import Metrics
 from harness.objectives import Objective, flat, mlp
 
 
@@ -75,3 +77,28 @@ def descend(
             slope[i, lane] = np.linalg.norm(objective.gradient(point))
             gap[i, lane] = objective.distance_to_optimal_w(point, flat(aux, lane))
     return Descent(curves.steps, J, slope, gap, curves.died, rank, size)
+
+
+def follow(
+    rule: Rule,
+    mdp: FiniteMDP,
+    target: Target,
+    hidden: tuple[int, ...],
+    streams: NDArray[np.uint64],
+    times: Integers,
+    alpha: float,
+    beta: float,
+    seed: int,
+) -> Floats:
+    """[checkpoints, lanes]: RMSPBE, in the problem's own features, of what a network on one-hot states predicts."""
+    inputs = np.eye(mdp.states)
+    engine = MlpEngine(rule, (mdp.states, *hidden), target)
+    rng = torch.Generator().manual_seed(int(generator(seed, purpose="start").integers(2**31)))
+    theta = engine.init(len(streams), rng)
+    curves = run(
+        engine, theta, engine.zeros(theta), Sampler(mdp.table, streams), inputs, target, int(times[-1]), alpha, beta,
+        snapshots=times,
+    )  # fmt: skip
+    metrics, x = Metrics(mdp, target), torch.eye(mdp.states, dtype=torch.float64).expand(len(streams), -1, -1)
+    with torch.no_grad(), np.errstate(all="ignore"):
+        return np.stack([metrics.rmspbe(target.mean(engine.predict(at, x).numpy())) for at in curves.theta])

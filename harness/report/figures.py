@@ -93,6 +93,33 @@ def figures(found: Outcomes) -> list[Figure]:
     return out
 
 
+def sweep_figure(entry: Entry) -> Figure:
+    """A sweep of one rule on one problem: a line for each β/α."""
+
+    def draw(axes: Any) -> None:
+        axis = np.ravel(axes)[0]
+        ratios = sorted({round(s.beta / s.alpha, 9) for s in entry.choice.sweep})
+        areas = [s.area for s in entry.choice.sweep if np.isfinite(s.area)]
+        for i, ratio in enumerate(ratios):
+            line = sorted((s.alpha, s.area) for s in entry.choice.sweep if round(s.beta / s.alpha, 9) == ratio)
+            alphas, area = np.array(line).T
+            fine = np.isfinite(area)
+            colour = COLOURS[i % len(COLOURS)]
+            axis.plot(alphas[fine], area[fine], "o-", ms=4, color=colour, label=f"β/α = {ratio:g}")
+            axis.plot(alphas[~fine], np.full((~fine).sum(), 1.6 * max(areas)), "x", color=colour)
+        axis.plot(*_best(entry), "*", ms=13, color=INK, label="chosen")
+        axis.set(xlabel="α", ylabel="area under RMSPBE (× diverged)", xscale="log", yscale="log")
+        axis.set_title(f"{entry.who.label} on {entry.problem}", fontsize=9)
+
+    words = f"Area under RMSPBE against alpha, one line for each beta over alpha: {entry.who.label} on {entry.problem}."
+    return Figure("sweep", "Sensitivity", words, draw)
+
+
+def _best(entry: Entry) -> tuple[float, float]:
+    alpha, beta = entry.choice.best
+    return alpha, next(s.area for s in entry.choice.sweep if (s.alpha, s.beta) == (alpha, beta))
+
+
 # ---------------------------------------------------------------------- the drawings
 
 
@@ -230,14 +257,28 @@ def _paper() -> Iterator[Any]:
         yield plt
 
 
+def save(figure: Figure, path: Path) -> None:
+    """One file, in the format that its name ends in."""
+    with _paper() as plt:
+        drawn = _drawing(plt, figure)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        drawn.savefig(path, dpi=150, transparent=False, facecolor="white")
+        plt.close(drawn)
+
+
+def _drawing(plt: Any, figure: Figure) -> Any:
+    size = (4.4 * figure.columns + 0.4, 3.0 * figure.rows + 0.5)
+    drawn, axes = plt.subplots(figure.rows, figure.columns, figsize=size, squeeze=False)
+    figure.draw(axes)
+    # Laid out once: a layout engine would do it for each format again, and that is where the time went.
+    drawn.tight_layout(rect=(0.0, _legend(drawn, axes) / size[1], 1.0, 1.0))
+    return drawn
+
+
 def render(figure: Figure, folder: Path | None = None) -> str:
     """The figure as SVG for a page; also into a folder, in every format."""
     with _paper() as plt:
-        size = (4.4 * figure.columns + 0.4, 3.0 * figure.rows + 0.5)
-        drawn, axes = plt.subplots(figure.rows, figure.columns, figsize=size, squeeze=False)
-        figure.draw(axes)
-        # Laid out once: a layout engine would do it for each format again, and that is where the time went.
-        drawn.tight_layout(rect=(0.0, _legend(drawn, axes) / size[1], 1.0, 1.0))
+        drawn = _drawing(plt, figure)
         buffer = io.StringIO()
         drawn.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
         if folder is not None:

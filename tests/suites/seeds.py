@@ -7,17 +7,21 @@ from collections import Counter
 from harness.claims import Setting
 from harness.ledger import collect, judge, share
 
-USUAL = ("PASS", "CAUGHT", "VACUOUS")
+USUAL = ("PASS", "CAUGHT", "VACUOUS", "NOT REPLICATED")
 
 
 def flips(first: int, last: int) -> list[tuple[int, str, str, str]]:
-    """(seed, claim, status, words) of each verdict that is not PASS, CAUGHT or VACUOUS."""
+    """(seed, claim, status, words) of each unusual verdict; what a figure shows is a finding, not a flip."""
     out = []
     spent = share(None, "ci")
     for seed in range(first, last):
         start = time.perf_counter()
         entries = judge(collect("all", None, "ci"), Setting("ci", seed, spent))
-        found = [(seed, e.claim.id, e.status, e.finding.words) for e in entries if e.status not in USUAL]
+        found = [
+            (seed, e.claim.id, e.status, e.finding.words)
+            for e in entries
+            if e.status not in USUAL and not e.claim.figure
+        ]
         print(
             seed, dict(Counter(e.status for e in entries)), f"{time.perf_counter() - start:.0f} s", *found, flush=True
         )

@@ -1,0 +1,111 @@
+"""`dgtd sweep`: one rule on one problem over α × β/α, the best by a rule stated beforehand, judged on fresh seeds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from harness.commands.compare import contestants, grid
+from harness.commands.output import AsJson, print_json, print_table
+from harness.commands.run import RESUME, StorePath
+
+Plot = typer.Option(None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).")
+
+
+def sweep(
+    problem: str = typer.Option(..., help="A problem, as in 'boyan'."),
+    rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function."),
+    target: str = typer.Option("value", help="value, or cdf for the distributional form."),
+    alphas: str | None = typer.Option(None, help="α, separated by commas."),
+    ratios: str | None = typer.Option(None, help="β/α, separated by commas."),
+    seeds: int = typer.Option(30, help="Fresh seeds for the final numbers."),
+    sweep_seeds: int = typer.Option(16, help="Seeds of each setting of the sweep."),
+    steps: int = typer.Option(50_000, help="Steps a lane."),
+    atoms: int = typer.Option(21, help="Atoms of the distributional form."),
+    projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
+    schedule: str = typer.Option("constant", help="constant or robbins-monro."),
+    seed: int = typer.Option(0, help="Root of every stream."),
+    plot: Path | None = Plot,
+    store: Path = StorePath,
+    workers: int | None = typer.Option(None, help="Processes; one per core by default."),
+    as_json: bool = AsJson,
+) -> int:
+    """Sensitivity to step sizes; the chosen ones are run again on seeds that did not choose them."""
+    from harness.commands.progress import progress
+    from harness.comparison import as_dict, compare
+    from harness.contest import Contest, choose
+    from harness.driver import execute
+    from harness.executors import executor_maker
+    from harness.store import Store
+
+    if sweep_seeds < 1:
+        raise ValueError(f"sweep_seeds must be at least 1, got {sweep_seeds}")
+    contest = Contest(
+        problems=(problem,), contestants=contestants(rule, target), steps=steps, seeds=seeds, atoms=atoms,
+        projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios), sweep_seeds=sweep_seeds,
+    )  # fmt: skip
+    make = executor_maker("pool", workers, None)
+    with Store(store) as results:
+        with progress("sweep") as tick:
+            done = execute(contest.sweep_requests(), results, make, progress=tick)
+        if not done.interrupted:
+            chosen = choose(contest, results)
+            with progress("fresh seeds") as tick:
+                done = execute(contest.final_requests(chosen), results, make, progress=tick)
+        if done.interrupted:
+            print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
+            return 2
+        found = compare(contest, results, chosen)
+    if plot is not None:
+        _plot(found, plot)
+    if as_json:
+        print_json(as_dict(found))
+    else:
+        _print(found)
+        if plot is not None:
+            typer.echo(f"picture: {plot}")
+    return 0
+
+
+def _plot(found: Any, path: Path) -> None:
+    from harness.report.figures import save, sweep_figure
+
+    try:
+        save(sweep_figure(found.entries[0]), path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"can't draw {str(path)!r}: {error}") from None
+
+
+def _print(found: Any) -> None:
+    from harness.comparison import ALPHA, NAMES
+    from harness.contest import CHOICE
+    from harness.statistics import median_interval
+
+    (entry,) = found.entries
+    cells = {(s.alpha, s.beta): s for s in entry.choice.sweep}
+    grid_ = found.contest.grid
+    rows = []
+    for alpha in grid_.alphas:
+        row = [f"{alpha:.4g}"]
+        for ratio in grid_.ratios:
+            setting = cells[alpha, ratio * alpha]
+            best = " ◀" if (setting.alpha, setting.beta) == entry.choice.best else ""
+            row.append(f"{setting.area:.3g}{best}" if setting.stable else f"× {setting.diverged} of {setting.lanes}")
+        rows.append(row)
+    title = f"{entry.who.label} on {entry.problem}: area under RMSPBE; × lanes that diverged"
+    columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid_.ratios)]
+    print_table(title, columns, rows, numbers=set(range(len(columns))))
+    alpha, beta = entry.choice.best
+    typer.echo(f"chosen: α = {alpha:g}, β = {beta:g} ({CHOICE})")
+    for metric in (m for m in NAMES if m in entry.who.metrics):
+        numbers = {key: median_interval(values, ALPHA) for key, values in entry.numbers(metric).items()}
+        words = "; ".join(
+            f"{'area' if key == 'auc' else key} {i.estimate:.3g} [{i.low:.3g}, {i.high:.3g}]"
+            for key, i in numbers.items()
+        )
+        typer.echo(f"  {NAMES[metric]:16} {words}")
+    typer.echo(f"  on {found.contest.seeds} fresh seeds (medians, 95 %); {entry.diverged} diverged")
+    typer.echo(f"the sweep took {entry.choice.seconds:.1f} s of one core")
