@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup test lint quick bench asv asv-compare cost-picture claims torture seeds coverage clean
+.PHONY: help setup compare browser test lint quick bench asv asv-compare cost-picture claims torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -17,6 +17,13 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 setup: $(READY)  ## create .venv and install, once
+
+compare: $(READY)  ## the main job: GTD2 against the distributional variants, with a report
+	$(BIN)/dgtd compare
+
+browser:  ## install Debian's Chromium, which the report's tests drive (they are skipped without it)
+	command -v chromium > /dev/null && command -v chromedriver > /dev/null || \
+	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver > /dev/null)
 
 test: $(READY) lint  ## ruff, the type checker and every test
 	$(BIN)/python -m pytest -n 2 tests

@@ -325,7 +325,7 @@ def for_page(svg: str, figure: Figure) -> str:
 
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'<g id="(curve-\d+)">', r'<g class="\1">', svg)
+    svg = re.sub(r'<(\w+) id="(curve-\d+)"', r'<\1 class="\2"', svg)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{figure.name}-", svg)
     svg = svg.replace(INK, "currentColor")
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")

@@ -1,0 +1,275 @@
+"""`dgtd compare` and `dgtd sweep` as a user meets them, and the analysis behind them on lanes with a known answer."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import html5lib
+import numpy as np
+import pytest
+
+from harness.commands.compare import split
+from harness.comparison import Entry, Outcomes, _duels, _tidy
+from harness.contest import Choice, Contest, Contestant, Grid, areas
+from harness.report.page import page
+from harness.report.words import answer, sparkline
+from harness.rule_files import reference
+from harness.runs import Outcome
+from harness.statistics import median_interval, variance_ratio
+from tests.harness.test_cli import dgtd
+
+SMALL = ["--problems", "boyan,two_state", "--steps", "2000", "--alphas", "0.02,0.1", "--ratios", "1,4", "--atoms", "5"]
+
+
+def small(folder: Path, *more: str):
+    return dgtd("compare", *SMALL, "--out", str(folder / "out"), "--store", str(folder / "s.sqlite"), *more)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compare")
+    found = small(folder, "--seeds", "20", "--json")
+    assert found.returncode == 0, found.stderr
+    return folder, json.loads(found.stdout)
+
+
+def without_times(document):
+    return re.sub(r'"(microseconds_per_step|sweep_seconds)": [^,}]+', "", json.dumps(document, sort_keys=True))
+
+
+def test_json_has_every_number_for_every_problem_and_rule(done):
+    _, found = done
+    assert set(found["problems"]) == {"boyan", "two_state"}
+    for rules in found["problems"].values():
+        assert list(rules) == ["GTD2", "TDC", "distributional GTD2", "distributional TDC"]
+        for name, numbers in rules.items():
+            for number in ("final", "auc"):
+                interval = numbers["metrics"]["rmspbe"][number]
+                assert interval["low"] <= interval["estimate"] <= interval["high"]
+            assert ("cramer" in numbers["metrics"]) == name.startswith("distributional")
+            assert set(numbers["variance_ratio"]) == ({"final", "auc"} if name.startswith("dist") else set())
+            for ratio in numbers["variance_ratio"].values():
+                assert {"estimate", "low", "high", "p"} <= set(ratio)
+            assert numbers["of"] == 20
+            assert 0 <= numbers["diverged"] <= 20
+            assert numbers["microseconds_per_step"] > 0
+            assert len(numbers["sweep"]) == 4
+    assert all(0 <= test["p"] <= test["p_holm"] <= 1 for test in found["tests"])
+
+
+def test_the_same_command_gives_the_same_numbers_from_the_store_and_from_nothing(done, tmp_path):
+    folder, first = done
+    start = time.perf_counter()
+    again = json.loads(small(folder, "--seeds", "20", "--json").stdout)
+    stored = time.perf_counter() - start
+    fresh = json.loads(small(tmp_path, "--seeds", "20", "--json").stdout)
+    assert stored < 60
+    for other in (again, fresh):
+        for key in ("problems", "tests"):
+            assert without_times(other[key]) == without_times(first[key])
+    assert (tmp_path / "out" / "figures" / "learning-boyan.svg").read_text() == (
+        folder / "out" / "figures" / "learning-boyan.svg"
+    ).read_text()
+    other_seed = json.loads(small(folder, "--seeds", "20", "--seed", "1", "--json").stdout)
+    assert without_times(other_seed["problems"]) != without_times(first["problems"])
+
+
+def test_fewer_seeds_are_a_prefix(done):
+    """The step sizes come from the sweep's own seeds, so lanes 0 … 4 are the same lanes."""
+    from harness.store import Store
+
+    folder, first = done
+    few = json.loads(small(folder, "--seeds", "5", "--json").stdout)
+    with Store(folder / "s.sqlite") as store:
+        for problem, rules in few["problems"].items():
+            for name, numbers in rules.items():
+                assert numbers["run"] == first["problems"][problem][name]["run"]
+                lanes = store.lanes(numbers["run"], 5)
+                final = median_interval([lane.curves[-1, 0] for lane in lanes], 0.05).estimate
+                assert numbers["metrics"]["rmspbe"]["final"]["estimate"] == pytest.approx(final, rel=1e-12)
+
+
+def test_the_terminal_shows_a_table_an_answer_the_report_and_the_command(done):
+    folder, _ = done
+    shown = small(folder, "--seeds", "20").stdout
+    for words in ("distributional GTD2", "paired seeds", "report: ", "again:  dgtd compare --problems boyan,two_state"):
+        assert words in shown.replace("\n", " ") or words in shown
+    assert re.search("[▁▂▃▄▅▆▇█]{8}", shown)
+    assert (folder / "out" / "report.html").exists()
+    for kind in ("svg", "pdf", "png"):
+        assert (folder / "out" / "figures" / f"sensitivity.{kind}").stat().st_size > 3000
+
+
+def test_a_users_rule_takes_part_and_what_the_user_typed_is_escaped(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from algorithms.rule import Cotangents, rule\n"
+        "@rule\n"
+        "def mine(delta, u, rho):\n"
+        "    return Cotangents(prediction=-rho * delta, target=rho * u, tangent=rho * delta - u)\n"
+    )
+    words = ["--problems", "boyan", "--rules", f"gtd2,{file}:mine", "--alpha", "0.05", "--beta", "0.1", "--seeds", "4"]
+    store = ["--store", str(tmp_path / "s"), "--out", str(tmp_path / "<i>out")]
+    found = dgtd("compare", *words, "--steps", "500", *store)
+    assert found.returncode == 0, found.stderr
+    text = (tmp_path / "<i>out" / "report.html").read_text()
+    assert "<i>" not in text
+    assert "&lt;i&gt;out" in text
+    assert "distributional mine" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--problems", "bard"], "no problem 'bard'; did you mean 'baird'?"),
+        (["--rules", "gtd3"], "no rule 'gtd3'; did you mean 'gtd2'?"),
+        (["--targets", "vlue"], "did you mean 'value'?"),
+        (["--projection", "cramr"], "did you mean 'cramer'?"),
+        (["--seeds", "1"], "seeds must be at least 2 for an interval, got 1"),
+        (["--out", "/proc/nowhere"], "can't write to '/proc/nowhere'"),
+        (["--alphas", "1,x"], "alphas must be numbers"),
+        (["--alphas", "0"], "alpha must be positive"),
+        (["--alpha", "0.1"], "alpha and beta must be given together"),
+        (["--problems", ","], "at least one problem"),
+        (["--problems", "spiral"], "nonlinear predictor"),
+        (["--steps", "0"], "steps"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(words, complaint, tmp_path):
+    found = dgtd("compare", "--store", str(tmp_path / "s.sqlite"), *words)
+    assert found.returncode == 2
+    assert complaint in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+
+
+def test_a_sweep_without_a_stable_point_says_what_diverged_and_keeps_its_runs(tmp_path):
+    store = ["--store", str(tmp_path / "s.sqlite")]
+    found = dgtd("sweep", "--problem", "baird", "--rule", "td", "--alphas", "0.1", "--ratios", "1", *store)
+    assert found.returncode == 2
+    assert found.stderr.startswith(
+        "dgtd: no stable step sizes for TD on baird: each of 1 settings had lanes that diverged"
+    )
+    assert "α=0.1 β=0.1: 16 of 16" in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+    kept = json.loads(dgtd("runs", "--json", *store).stdout)
+    assert kept[0]["outcomes"] == {"diverged": 16}
+
+
+def test_a_sweep_shows_its_grid_and_judges_on_fresh_seeds(tmp_path):
+    words = ["--problem", "boyan", "--rule", "gtd2", "--alphas", "0.01,0.1,8", "--ratios", "1", "--steps", "2000"]
+    files = ["--store", str(tmp_path / "s.sqlite"), "--plot", str(tmp_path / "sweep.png")]
+    shown = dgtd("sweep", *words, *files)
+    assert shown.returncode == 0, shown.stderr
+    assert "× 16 of 16" in shown.stdout
+    assert "chosen: α = 0.1, β = 0.1" in shown.stdout
+    assert (tmp_path / "sweep.png").stat().st_size > 5000
+    found = json.loads(dgtd("sweep", *words, *files, "--json").stdout)
+    numbers = found["problems"]["boyan"]["GTD2"]
+    chosen = next(s for s in numbers["sweep"] if s["alpha"] == 0.1)
+    assert chosen["area"] != numbers["metrics"]["rmspbe"]["auc"]["estimate"]  # other seeds
+
+
+# ---------------------------------------------------------------------- the analysis
+
+
+def entry(who, final, contest):
+    """Lanes whose RMSPBE goes from 1 to `final` [lanes]."""
+    spec = contest.spec("boyan", who, 0.1, 0.1)
+    times = spec.times()
+    fall = np.linspace(0, 1, len(times))
+    with np.errstate(invalid="ignore"):
+        rmspbe = np.where(fall == 0, 1.0, 1 - fall * (1 - np.asarray(final, dtype=float)[:, None]))
+    curves = np.repeat(rmspbe[..., None], len(who.metrics), axis=2)
+    lost = [Outcome.BUDGET_SPENT if np.isfinite(value) else Outcome.DIVERGED for value in final]
+    return Entry("boyan", who, spec, Choice((0.1, 0.1)), times, curves, lost)
+
+
+def weighed(finals):
+    people = [Contestant(reference(name), "value") for name in ("gtd2", "tdc", "td")][: len(finals)]
+    contest = Contest(("boyan",), tuple(people), steps=1000, seeds=len(finals[0]), steps_given=(0.1, 0.1))
+    entries = [entry(who, final, contest) for who, final in zip(people, finals, strict=True)]
+    return Outcomes(contest, entries, _duels(contest, entries))
+
+
+def test_a_winner_beats_every_other_or_nobody_wins():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.2, 0.3, 30)
+    assert weighed([base, base + 0.05, base + 0.1]).winner("boyan", "rmspbe", "final") == "GTD2"
+    assert weighed([base, base, base + 0.1]).winner("boyan", "rmspbe", "final") is None
+    assert weighed([base, base + 1e-13, base + 0.1]).winner("boyan", "rmspbe", "final") is None
+    assert weighed([base, rng.permutation(base)]).winner("boyan", "rmspbe", "final") is None
+
+
+def test_diverged_lanes_lose_and_are_counted():
+    base = np.full(30, 0.2) + np.arange(30) * 1e-3
+    lost = np.where(np.arange(30) < 25, np.inf, base - 0.1)
+    found = weighed([base, lost])
+    assert found.winner("boyan", "rmspbe", "final") == "GTD2"
+    assert found.entries[1].diverged == 25
+    assert "25 of 60 lanes diverged" in answer(found)
+    assert found.entries[1].alive[-1] == pytest.approx(5 / 30)
+    assert found.entries[1].alive[0] == 1
+
+
+def test_steps_to_target_keeps_never():
+    found = weighed([np.array([0.05, 0.5, 0.05, np.nan])])
+    steps = found.entries[0].steps_to_target()
+    assert np.isfinite(steps).tolist() == [True, False, True, False]
+
+
+def test_areas_are_mean_heights():
+    times = np.array([0, 1, 10])
+    np.testing.assert_allclose(areas(times, np.array([[2.0, 2.0, 2.0], [0.0, 1.0, 1.0]])), [2.0, 0.95])
+    assert np.isinf(areas(times, np.array([[1.0, np.nan, 1.0]]))).all()
+
+
+def test_tidy_forgets_rounding_and_nothing_else():
+    np.testing.assert_array_equal(_tidy(np.array([1.0, 1 + 1e-12, 1.1, np.inf])), [1.0, 1.0, 1.1, np.inf])
+
+
+def test_variance_ratio_knows_equal_smaller_and_missing():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=200)
+    narrow, wide = common + 0.3 * rng.normal(size=200), common + 3 * rng.normal(size=200)
+    found = variance_ratio(narrow, wide)
+    assert found.ratio.high < 1
+    assert found.p < 1e-6
+    swapped = variance_ratio(wide, narrow).ratio
+    assert swapped.low == pytest.approx(1 / found.ratio.high)
+    assert variance_ratio(common, common).ratio == variance_ratio(common, common + 0).ratio
+    assert variance_ratio(common, common).p == 1.0
+    assert np.isnan(variance_ratio(np.full(5, np.inf), np.arange(5.0)).ratio.estimate)
+
+
+def test_names_are_split_outside_brackets_only():
+    assert split("a, random_mdp(states=3, seed=1),a,") == ("a", "random_mdp(states=3, seed=1)")
+
+
+def test_sparklines_show_falls_and_losses():
+    assert sparkline(np.geomspace(1, 1e-3, 8), 8) == "█▇▆▅▄▃▂▁"
+    assert sparkline(np.array([1.0, np.inf, np.nan])) == "▁××"
+
+
+def test_a_grid_needs_points():
+    with pytest.raises(ValueError, match="at least one alpha"):
+        Grid(alphas=())
+
+
+def test_the_page_is_html_with_ids_that_are_unique(done, tmp_path):
+    folder, _ = done
+    text = (folder / "out" / "report.html").read_text()
+    html5lib.HTMLParser(strict=True).parse(text)
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    referred = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
+    assert referred <= set(ids)
+    assert not re.search(r'(?:src|href)="(?!#)', text)  # nothing from elsewhere
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_a_page_of_one_rule_without_distributions_is_a_page(tmp_path):
+    found = weighed([np.linspace(0.1, 0.3, 6)])
+    assert "was not compared" in answer(found)
+    path = page(found, "dgtd compare", tmp_path)
+    html5lib.HTMLParser(strict=True).parse(path.read_text())
