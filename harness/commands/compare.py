@@ -66,14 +66,16 @@ def compare(
                     print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
                     return 2
         found = weigh(contest, results, choose(contest, results))
-    with progress("report") as tick:
-        path = page(found, command, out, tick)
-    document = as_dict(found) | {"command": command, "report": str(path)}
-    _save(out / "compare.json", document)
+    document = as_dict(found) | {"command": command, "report": str(out / "report.html")}
+    key = content_key(document)
+    if not _drawn(out, key):
+        with progress("report") as tick:
+            page(found, command, out, tick)
+    _save(out / "compare.json", document | {"key": key})
     if as_json:
         print_json(document)
     else:
-        _print(found, path, command)
+        _print(found, out / "report.html", command)
     return 0
 
 
@@ -136,6 +138,32 @@ def repeat(given: dict[str, Any]) -> str:
             continue
         words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
     return shlex.join(words)
+
+
+def content_key(document: dict[str, Any]) -> str:
+    """Of the numbers, times apart, and of the code that draws them: an unchanged report is not drawn again."""
+    import hashlib
+    import json
+    import re
+
+    from harness.commands.output import plain
+
+    text = json.dumps(plain(document), sort_keys=True)
+    digest = hashlib.sha256(re.sub(r'"(microseconds_per_step|sweep_seconds)": [^,}]+', "", text).encode())
+    for file in sorted((Path(__file__).parents[1] / "report").iterdir()):
+        if file.is_file():
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _drawn(out: Path, key: str) -> bool:
+    import json
+
+    try:
+        stored = json.loads((out / "compare.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return stored.get("key") == key and (out / "report.html").exists() and (out / "figures").is_dir()
 
 
 def _save(path: Path, document: dict[str, Any]) -> None:

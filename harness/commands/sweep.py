@@ -71,7 +71,8 @@ def sweep(
 
 
 def _plot(found: Any, path: Path) -> None:
-    from harness.report.figures import save, sweep_figure
+    from harness.report.drawing import save
+    from harness.report.figures import sweep_figure
 
     try:
         save(sweep_figure(found.entries[0]), path)

@@ -11,11 +11,13 @@ from pathlib import Path
 
 from harness.comparison import ALPHA, NAMES, TARGET, Duel, Entry, Outcomes
 from harness.contest import CHOICE
-from harness.report.figures import Figure, Styles, figures, render
+from harness.report.drawing import Figure, inline, save
+from harness.report.figures import Styles, figures
 from harness.report.words import answer, question
 from harness.statistics import median_interval
 from harness.store import machine_facts
 
+FORMATS = ("svg", "pdf", "png")  # for papers
 Cell = tuple[str, float | str, bool]  # what is shown, what is sorted by, whether it won
 
 
@@ -26,7 +28,8 @@ def page(found: Outcomes, command: str, out: Path, progress: Callable[[int, int]
     drawn = {}
     for i, figure in enumerate(made):
         progress(i, len(made))
-        drawn[figure.name] = _figure(figure, render(figure, out / "figures"))
+        save(figure, *(out / "figures" / f"{figure.name}.{kind}" for kind in FORMATS))
+        drawn[figure.name] = _figure(figure)
     path = out / "report.html"
     path.write_text(_document(found, command, drawn), encoding="utf-8")
     return path
@@ -88,8 +91,10 @@ def _name(drawn: dict[str, str], kind: str, problem: str, problems: tuple[str, .
     return names[problems.index(problem)]
 
 
-def _figure(figure: Figure, svg: str) -> str:
-    return f"<figure>{svg}<figcaption>{escape(figure.title)}. {escape(figure.words)}</figcaption></figure>"
+def _figure(figure: Figure) -> str:
+    panels = "".join(inline(figure))
+    words = f"{escape(figure.title)}. {escape(figure.words)}"
+    return f'<figure><div class="panels">{panels}</div><figcaption>{words}</figcaption></figure>'
 
 
 def _keys(found: Outcomes) -> str:

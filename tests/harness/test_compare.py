@@ -9,7 +9,7 @@ import html5lib
 import numpy as np
 import pytest
 
-from harness.commands.compare import split
+from harness.commands.compare import content_key, split
 from harness.comparison import Entry, Outcomes, _duels, _tidy
 from harness.contest import Choice, Contest, Contestant, Grid, areas
 from harness.report.page import page
@@ -73,6 +73,25 @@ def test_the_same_command_gives_the_same_numbers_from_the_store_and_from_nothing
     ).read_text()
     other_seed = json.loads(small(folder, "--seeds", "20", "--seed", "1", "--json").stdout)
     assert without_times(other_seed["problems"]) != without_times(first["problems"])
+
+
+def test_a_report_is_drawn_again_only_if_something_changed(done):
+    folder, first = done
+    page = folder / "out" / "report.html"
+    small(folder, "--seeds", "20")
+    drawn = page.stat().st_mtime_ns
+    small(folder, "--seeds", "20")
+    assert page.stat().st_mtime_ns == drawn
+    page.unlink()
+    small(folder, "--seeds", "20")
+    assert page.exists()
+    numbers = first["problems"]["boyan"]["GTD2"]
+    key = content_key(first)
+    numbers["microseconds_per_step"] *= 2
+    assert content_key(first) == key
+    numbers["metrics"]["rmspbe"]["final"]["estimate"] *= 2
+    assert content_key(first) != key
+    numbers["metrics"]["rmspbe"]["final"]["estimate"] /= 2
 
 
 def test_fewer_seeds_are_a_prefix(done):

@@ -1,0 +1,151 @@
+"""Ink on paper: a figure as one picture for papers (SVG, PDF, PNG), and panel by panel as SVG inside a page.
+
+INK stands for whatever colour the page's text has, so that a figure follows the reader into dark mode.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+INK = "#010203"
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+WIDTH, HEIGHT = 4.4, 3.0  # inches of a panel
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes, with its name above it if the axes do not say it."""
+
+    title: str
+    draw: Callable[[Any], None]
+    named: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels, the file's name, and what a reader who does not see them should know."""
+
+    name: str
+    title: str
+    words: str
+    panels: tuple[Panel, ...]
+
+
+def save(figure: Figure, *paths: Path) -> None:
+    """The whole figure, in the format that each path ends in."""
+    with _paper() as plt:
+        columns = min(len(figure.panels), 2)
+        rows = -(-len(figure.panels) // columns)
+        size = (WIDTH * columns + 0.4, HEIGHT * rows + 0.5)
+        drawn, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
+        flat = list(axes.ravel())
+        for panel, axis in zip(figure.panels, flat, strict=False):
+            _fill(panel, axis)
+        for axis in flat[len(figure.panels) :]:
+            axis.set_axis_off()
+        _arrange(drawn, rows, columns, _legend(drawn, flat, columns))
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
+            drawn.savefig(path, dpi=150, metadata=metadata, transparent=False, facecolor="white")
+        plt.close(drawn)
+
+
+def inline(figure: Figure) -> list[str]:
+    """Each panel as SVG for a page, where a narrow screen puts one under the other."""
+    out = []
+    with _paper() as plt:
+        for i, panel in enumerate(figure.panels):
+            drawn, axis = plt.subplots(figsize=(WIDTH, HEIGHT))
+            _fill(panel, axis)
+            _arrange(drawn, 1, 1, 0.0)
+            buffer = io.StringIO()
+            drawn.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+            plt.close(drawn)
+            out.append(_for_page(buffer.getvalue(), f"{figure.name}-{i}", f"{panel.title}. {figure.words}"))
+    return out
+
+
+def _arrange(drawn: Any, rows: int, columns: int, below: float) -> None:
+    """Margins in inches: a layout engine measures every label of every format, and that is where the time went."""
+    left, right, top, bottom = 0.68, 0.12, 0.28, 0.5
+    width, height = drawn.get_size_inches()
+    axes_width = (width - columns * (left + right)) / columns
+    axes_height = (height - below - rows * (top + bottom)) / rows
+    drawn.subplots_adjust(
+        left=left / width, right=1 - right / width, top=1 - top / height, bottom=(below + bottom) / height,
+        wspace=(left + right) / axes_width, hspace=(top + bottom) / axes_height,
+    )  # fmt: skip
+
+
+def _fill(panel: Panel, axis: Any) -> None:
+    panel.draw(axis)
+    if panel.named:
+        axis.set_title(panel.title, fontsize=9)
+    for one, limits in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
+        if one.get_scale() == "log":
+            _powers(one, limits)
+
+
+def _legend(drawn: Any, axes: list[Any], columns: int) -> float:
+    """One legend under all panels, as high as the inches given back. The page has buttons instead."""
+    handles: dict[str, Any] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    if not handles:
+        return 0.0
+    across = min(len(handles), 2 * columns)
+    drawn.legend(handles.values(), handles, loc="lower center", ncols=across, fontsize=8, frameon=False)
+    return 0.22 * -(-len(handles) // across) + 0.05
+
+
+def _powers(axis: Any, limits: tuple[float, float]) -> None:
+    """Ticks at powers of ten, in plain text: typesetting hundreds of small ones took half of the time."""
+    import numpy as np
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    plain = FuncFormatter(lambda x, _: f"{x:.2g}")
+    if limits[1] / limits[0] > 20:
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda x, _: "10" + f"{round(np.log10(x))}".translate(RAISED)))
+        return
+    # Within about one decade powers of ten say too little.
+    within = limits[0] < 10.0 ** np.ceil(np.log10(limits[0])) < limits[1]
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(FuncFormatter(lambda x, _: f"{x:.2g}" if f"{x:e}"[0] in "25" else "") if within else plain)
+
+
+@contextmanager
+def _paper() -> Iterator[Any]:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    style: dict[Any, Any] = {
+        **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+        "svg.fonttype": "none", "svg.hashsalt": "dgtd", "font.size": 9, "axes.spines.top": False,
+        "axes.spines.right": False, "axes.grid": True, "grid.color": "#888888", "grid.alpha": 0.25,
+        "savefig.transparent": True, "legend.labelcolor": INK,
+    }  # fmt: skip
+    with plt.rc_context(style):
+        yield plt
+
+
+def _for_page(svg: str, prefix: str, words: str) -> str:
+    """Inline SVG: ids of its own, ink of the page's colour, curves marked by class, and words for who can't see it."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'<(\w+) id="(curve-\d+)"', r'<\1 class="\2"', svg)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+    svg = svg.replace(INK, "currentColor")
+    svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
+    return re.sub(r'(<svg) [^>]*?(viewBox="[^"]*")[^>]*>', rf'\1 \2 role="img" aria-label="{escape(words)}">', svg)
