@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats, Integers
-from algorithms.rules import gtd2
+from algorithms.rule import Rule
+from algorithms.rules import gtd2, td
 from harness.claims import Claim, Setting
-from harness.verdicts import Finding, below
+from harness.verdicts import Finding, below, exactly
 
 SOURCE = "Figure 2"
 ATOMS, EVERY, STEPS = 50, 1000, 50_000
@@ -29,7 +30,14 @@ def claims(rule: object = None) -> list[Claim]:
     """About the paper's figure, so about GTD2 whatever rule is asked for: nothing binds a user's rule here."""
     if rule is not None:
         return []
-    made: list[Claim] = []
+    made = [
+        Claim(
+            id="evaluation/random_walk/linear/same-path",
+            says="linear, undiscounted, Cramér projection: distributional GTD2's mean takes GTD2's very path",
+            source="ours; Lyle, Bellemare & Castro 2019 on expected and distributional learning",
+            check=_same_path,
+        )
+    ]
     for predictor in ("linear", "mlp"):
         profiles = ("ci", "full", "paper") if predictor == "linear" else ("full", "paper")
         for projection in ("cramer", "nearest"):
@@ -78,6 +86,36 @@ def _curves(predictor: str, kind: str, projection: str, setting: Setting) -> tup
     metrics = Metrics(world.mdp, target)
     trial = simulate(engine, metrics, world.theta_initial(target), streams, times, alpha, beta)
     return times, trial.of("rmspbe").T
+
+
+def _same_path(setting: Setting) -> Finding:
+    """T keeps means: its columns add up to γ. GTD2 also moves along Tᵀu, and T's rows add up to 1: the mean's path is
+    GTD2's if γ = 1. Semi-gradient TD has no such term, and takes the same path at any γ."""
+    apart, discounted = _apart(gtd2, "random_walk", setting), _apart(gtd2, "grid_world", setting)
+    td_apart = max(_apart(td, problem, setting) for problem in ("random_walk", "grid_world"))
+    words = (
+        f"means differ by {apart:.1e} at most along 16 lanes of 5000 steps (TD's by {td_apart:.1e}, discounted or "
+        f"not); on grid_world, γ = 0.95, GTD2's differ by {discounted:.2g}"
+    )
+    return exactly(max(apart, td_apart), 1e-9, words)
+
+
+def _apart(rule: Rule, problem: str, setting: Setting) -> float:
+    from algorithms.engines.linear import LinearEngine
+    from algorithms.streams import lane_streams
+    from harness.plugins import find_problem
+
+    world = find_problem(problem)
+    streams = lane_streams(setting.seed, range(16), problem=problem, purpose="evaluation")
+
+    def means(kind: str) -> Floats:
+        target = world.target(kind, 21)
+        engine = LinearEngine(rule, world.mdp.table, world.mdp.features, target)
+        state = engine.start(world.theta_initial(target), streams)
+        found = engine.run(state, 5000, 0.05, 0.2, snapshots=[10, 100, 1000, 5000])
+        return np.asarray(target.mean(np.swapaxes(found.theta @ world.mdp.features.T, -1, -2)))
+
+    return float(np.abs(means("cdf") - means("value")).max())
 
 
 def _pair(predictor: str, projection: str, setting: Setting) -> tuple[Integers, Floats, Floats]:
