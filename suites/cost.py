@@ -250,7 +250,7 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     from harness.laws import exact_law
     from harness.touches import count_touches
 
-    shapes = [(2, 1000), (11, 100), (3, 9), (21, 150), (51, 200), (11, 3000), (101, 1000)]
+    shapes = [(3, 500), (11, 100), (3, 9), (21, 150), (51, 200), (11, 3000), (101, 1000)]
     if setting.profile != "ci" and rule is gtd2:  # two minutes in Python
         shapes += [(101, 100_000)]
     terms = [((atoms - 1) * k, atoms - 1, k, 1) for atoms, k in shapes]
