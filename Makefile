@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup compare browser test lint quick bench asv asv-compare cost-picture claims torture seeds coverage clean
+.PHONY: help setup compare browser test lint quick bench asv asv-compare asv-aa cost-picture claims torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -50,6 +50,9 @@ BASE ?= HEAD~1
 HEAD ?= HEAD
 asv-compare: $(READY)  ## is HEAD slower than BASE? the exit code tells (python -m harness.gate --help)
 	$(BIN)/python -m harness.gate $(BASE) $(HEAD)
+
+asv-aa: $(READY)  ## the gate on two equal commits, ten times: how often does it cry wolf?
+	$(BIN)/python -m tests.harness.scratch 10
 
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 	$(BIN)/python -m harness.report.cost docs/cost.png

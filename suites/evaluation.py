@@ -76,7 +76,7 @@ def _curves(predictor: str, kind: str, projection: str, setting: Setting) -> tup
 
     world = find_problem("grid_world")
     target = world.target(kind, ATOMS, projection)
-    lanes = 30 if setting.profile == "ci" else 100
+    lanes = 100 if setting.profile == "paper" or (setting.profile == "full" and predictor == "linear") else 30
     streams = lane_streams(setting.seed, range(lanes), problem="grid_world", purpose="evaluation")
     times = np.arange(0, STEPS + 1, EVERY)
     alpha, beta = STEP_SIZES[predictor]

@@ -1,113 +1,22 @@
 """The gate on a small repository of its own: asv runs for real, in a virtualenv that sees this one's packages."""
 
-import subprocess
-import sysconfig
-
 import pytest
 
 from harness import gate
 from harness.gate import BAD, BROKEN, BUILD, NOTHING, PASSED, TURNS, WORSE, Gate, Side, compare, judge
-
-PROJECT = """
-[build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
-[project]
-name = "tiny"
-version = "0.0.1"
-[tool.setuptools]
-packages = ["tiny"]
-"""
-PACKAGE = """
-def step(parameters):
-    for i in range(len(parameters)):
-        parameters[i] = parameters[i] + 1
-"""
-BENCHMARKS = """
-import tiny
-
-class Touched(list):
-    touches = 0
-    def __getitem__(self, i):
-        self.touches += 1
-        return super().__getitem__(i)
-
-class Steps:
-    version = "1"
-    params = [1000, 20000]
-    sample_time = 0.02
-    warmup_time = 0.02
-    repeat = (5, 10, 0.5)
-
-    def setup(self, size):
-        self.parameters = Touched(range(size))
-
-    def time_step(self, size):
-        tiny.step(self.parameters)
-
-class Work:
-    version = "1"
-
-    def track_touches(self):
-        parameters = Touched(range(100))
-        tiny.step(parameters)
-        return parameters.touches
-"""
-CONFIG = """{
-    "version": 1, "project": "tiny", "repo": ".", "branches": ["main"], "dvcs": "git",
-    "environment_type": "virtualenv", "pythons": ["3.11"], "benchmark_dir": "benchmarks",
-    "env_dir": ".asv/env", "results_dir": ".asv/results", "html_dir": ".asv/html", "launch_method": "spawn",
-    "build_command": ["python -m pip wheel --no-deps --no-build-isolation -w {build_cache_dir} {build_dir}"],
-    "install_command": ["in-dir={env_dir} python -m pip install --no-deps --force-reinstall {wheel_file}"]
-}"""
-
-
-def git(root, *words):
-    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
-    done = subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+from tests.harness.scratch import OFFLINE, build, git
 
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory):
-    """A repository with a commit for every thing that can happen, and its commits by name."""
     root = tmp_path_factory.mktemp("scratch")
-    (root / "tiny").mkdir()
-    (root / "benchmarks").mkdir()
-    (root / "benchmarks" / "__init__.py").write_text("")
-    (root / "benchmarks" / "steps.py").write_text(BENCHMARKS)
-    (root / "asv.conf.json").write_text(CONFIG)
-    (root / "pyproject.toml").write_text(PROJECT)
-    (root / ".gitignore").write_text(".asv/\n__pycache__/\n")
-    git(root, "init", "-q", "-b", "main")
-    versions = {
-        "base": PACKAGE,
-        "same": PACKAGE + "\n# nothing changed\n",
-        "extra pass": PACKAGE + "    sum(parameters[i] for i in range(len(parameters)))\n",
-        "slower": PACKAGE + "    for i in range(len(parameters) * 3 // 2):\n        i + 1 + i * i - i\n",
-        "broken": PACKAGE.replace("def step", "def stride"),
-        "mended": PACKAGE,
-    }
-    commits = {}
-    for name, source in versions.items():
-        (root / "tiny" / "__init__.py").write_text(source)
-        git(root, "add", "-A")
-        git(root, "commit", "-q", "-m", name)
-        commits[name] = git(root, "rev-parse", "HEAD")
-    (root / "setup.py").write_text("raise SystemExit('no build today')\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "no build")
-    commits["no build"] = git(root, "rev-parse", "HEAD")
-    git(root, "rm", "-q", "setup.py")
-    git(root, "commit", "-q", "-m", "builds again")
-    return root, commits
+    return root, build(root)
 
 
 @pytest.fixture
 def offline(monkeypatch, tmp_path):
-    """asv and pip find everything in this environment's packages, and nowhere else."""
-    monkeypatch.setenv("ASV_PYTHONPATH", sysconfig.get_paths()["purelib"])
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    for name, value in OFFLINE.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
