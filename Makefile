@@ -44,7 +44,8 @@ asv: $(READY)  ## benchmark the last COMMITS commits (2) with asv, and make the 
 	$(BIN)/asv machine --yes > /dev/null
 	$(BIN)/asv run --skip-existing-commits --steps $(COMMITS) HEAD~$(COMMITS)..HEAD
 	$(BIN)/asv publish
-	@echo "open .asv/html/index.html through a server: $(BIN)/asv preview"
+	$(BIN)/python -m harness.asv_site .asv/html
+	@echo "the site is .asv/html; $(BIN)/asv preview serves it"
 
 BASE ?= HEAD~1
 HEAD ?= HEAD
