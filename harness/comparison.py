@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats, Integers
-from harness.contest import Choice, Choices, Contest, Contestant, areas
+from harness.contest import Choice, Choices, Contest, Contestant, areas, settled_lanes
 from harness.runs import Outcome, RunSpec
 from harness.statistics import Comparison, Interval, VarianceRatio, holm, median_interval, paired, variance_ratio
 from harness.store import Store
@@ -40,9 +40,11 @@ class Entry:
         return self.curves[..., self.who.metrics.index(metric)]
 
     def numbers(self, metric: str) -> dict[str, Floats]:
-        """One number a lane: at the end, and on average over the steps."""
+        """One number a lane: at the end, and on average over the steps; infinity for a lane that diverged."""
         values = self.of(metric)
-        return {"final": np.where(np.isfinite(values[:, -1]), values[:, -1], np.inf), "auc": areas(self.times, values)}
+        lost = np.array([outcome is Outcome.DIVERGED for outcome in self.outcomes])
+        ends = np.where(np.isfinite(values[:, -1]), values[:, -1], np.inf)
+        return {"final": np.where(lost, np.inf, ends), "auc": np.where(lost, np.inf, areas(self.times, values))}
 
     @property
     def diverged(self) -> int:
@@ -80,9 +82,9 @@ class Duel:
     @property
     def winner(self) -> str | None:
         """Whoever is significantly lower."""
-        if self.p >= ALPHA or self.result.median_difference == 0:
+        if self.p >= ALPHA or self.result.direction == 0:
             return None
-        return self.a if self.result.median_difference < 0 else self.b
+        return self.a if self.result.direction < 0 else self.b
 
 
 @dataclass(frozen=True)
@@ -127,10 +129,7 @@ def compare(contest: Contest, store: Store, chosen: Choices, *, timed: bool = Tr
 
 def _entry(contest: Contest, store: Store, problem: str, who: Contestant, choice: Choice) -> Entry:
     spec = contest.spec(problem, who, *choice.best)
-    lanes = store.lanes(spec.hash, contest.seeds)
-    bad = [lane for lane in lanes if not lane.outcome.settled]
-    if bad:
-        raise ValueError(f"{who.label} on {problem}: {bad[0].outcome}: {bad[0].what}")
+    lanes = settled_lanes(store, spec, contest.seeds)
     curves = np.stack([lane.curves for lane in lanes])
     return Entry(problem, who, spec, choice, spec.times(), curves, [lane.outcome for lane in lanes])
 

@@ -13,7 +13,7 @@ from harness.driver import Request
 from harness.metrics import CDF_METRICS, VALUE_METRICS
 from harness.plugins import find_problem
 from harness.runs import COHORT, Outcome, RuleRef, RunSpec
-from harness.store import Store
+from harness.store import Store, StoredLane
 
 SWEEP_SEED = 2_000_003  # added to the root seed: lanes that choose step sizes are not those that are reported
 CHOICE = "smallest mean area under RMSPBE over the sweep's lanes; a setting with a diverged lane does not count"
@@ -25,11 +25,13 @@ class Contestant:
 
     rule: RuleRef
     target: str
+    alias: str = ""
 
     @property
     def label(self) -> str:
-        """As tables and legends show it."""
+        """As tables and legends show it; the alias tells two rules of one name apart."""
         name = self.rule.name.upper() if self.rule.name in RULES and not self.rule.path else self.rule.name
+        name = self.alias or name
         return f"distributional {name}" if self.target == "cdf" else name
 
     @property
@@ -153,7 +155,7 @@ def choose(contest: Contest, store: Store) -> Choices:
         settings, seconds = [], 0.0
         for alpha, beta in contest.grid.points():
             spec = contest.spec(problem, who, alpha, beta, sweep=True)
-            lanes = store.lanes(spec.hash, contest.sweep_seeds)
+            lanes = settled_lanes(store, spec, contest.sweep_seeds)
             curves = np.stack([lane.curves[:, 0] for lane in lanes])
             diverged = sum(lane.outcome is Outcome.DIVERGED for lane in lanes)
             mean = float(areas(spec.times(), curves).mean())
@@ -165,6 +167,15 @@ def choose(contest: Contest, store: Store) -> Choices:
         best = min(stable, key=lambda s: (s.area, s.alpha, s.beta))
         found[problem, who] = Choice((best.alpha, best.beta), tuple(settings), seconds)
     return found
+
+
+def settled_lanes(store: Store, spec: RunSpec, seeds: int) -> list[StoredLane]:
+    """The lanes of a run, or in words why there are none to weigh."""
+    lanes = store.lanes(spec.hash, seeds)
+    for lane in lanes:
+        if not lane.outcome.settled:
+            raise ValueError(f"{spec.rule.name} on {spec.problem}: {lane.outcome}: {lane.what}")
+    return lanes
 
 
 def no_stable_words(problem: str, who: Contestant, settings: Iterable[Setting]) -> str:

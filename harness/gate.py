@@ -4,7 +4,7 @@ asv's own exit codes do not tell a regression from a failed build, and its `comp
 
     0  nothing slower, nothing grown       4  nothing was measured on both sides
     1  slower, or an exact number grew     5  a commit did not build
-    2  bad input, or asv itself failed     6  a benchmark that ran at BASE is broken at HEAD
+    2  bad input, or asv itself failed     6  a benchmark that ran at BASE does not at HEAD
 
 Exact numbers (`track_*`) must not grow at all. Times are compared by their fastest sample, base and head in turns, and
 one that looks slower is measured again, alone: only a second time counts. peakmem is the process's own memory, torch
@@ -62,9 +62,10 @@ def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[
     for name, side in (("BASE", base), ("HEAD", head)):
         if not side.built:
             return Report(BUILD, [f"build failed: {name}"]), []
-    newly_broken = sorted(head.broken - base.broken)
+    newly_broken = sorted(head.broken & set(base.numbers))
+    gone = sorted(set(base.numbers) - set(head.numbers) - head.broken)
     shared = sorted(set(base.numbers) & set(head.numbers))
-    if not shared and not newly_broken:
+    if not shared and not newly_broken and not gone:
         return Report(NOTHING, ["nothing was measured on both sides"]), []
     lines, slow = [], []
     for key in shared:
@@ -72,10 +73,12 @@ def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[
         exact = _method(key).startswith("track_")
         if after > before * (1 + 1e-9 if exact else factor):
             verb = "grew" if exact else "slower" if _method(key).startswith("time_") else "more memory"
-            lines.append(f"{verb}: {_shown(key)}  {before:.6g} → {after:.6g}  ({after / before:.3f} ×)")
+            times = f"{after / before:.3f} ×" if before else "from nothing"
+            lines.append(f"{verb}: {_shown(key)}  {before:.6g} → {after:.6g}  ({times})")
             if not exact:
                 slow.append(key)
     broken = [f"broken at HEAD: {_shown(key)}" for key in newly_broken]
+    broken += [f"ran at BASE, skipped or missing at HEAD: {_shown(key)}" for key in gone]
     code = BROKEN if broken else WORSE if lines else PASSED
     return Report(code, broken + lines + [f"{len(shared)} numbers compared"]), slow
 
@@ -187,9 +190,13 @@ def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
         return report
     again = gate.measure(commits, slow)
     for side, found in again.items():
+        sides[side].built &= found.built
         for key in slow:  # only the second look counts for these
+            sides[side].numbers.pop(key, None)
             if key in found.numbers:
                 sides[side].numbers[key] = found.numbers[key]
+            if key in found.broken:
+                sides[side].broken.add(key)
     return judge(sides["base"], sides["head"], factor)[0]
 
 

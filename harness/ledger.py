@@ -114,9 +114,9 @@ def repeat_command(claim: Claim, setting: Setting, rule_text: str | None) -> str
 
 def exit_code(entries: list[Entry]) -> int:
     """0 all pass, 1 a claim failed (or a control was missed), 3 inconclusive, 4 nothing ran. Figures don't count."""
-    statuses = {entry.status for entry in entries if not (entry.claim.figure and entry.status == "INCONCLUSIVE")}
-    if not statuses - {"NOT PROMISED"}:
+    if not {entry.status for entry in entries} - {"NOT PROMISED"}:
         return NOTHING
+    statuses = {entry.status for entry in entries if not entry.claim.figure}
     if statuses & {"FAIL", "MISSED"}:
         return FAILED
     return INCONCLUSIVE if "INCONCLUSIVE" in statuses else PASSED
@@ -150,8 +150,8 @@ def as_markdown(entries: list[Entry], title: str) -> str:
 def as_junit(entries: list[Entry], title: str) -> str:
     """One test case a claim: a FAIL is a failure, INCONCLUSIVE an error of type 'inconclusive', unpromised a skip."""
     failures = sum(entry.status in ("FAIL", "MISSED") for entry in entries)
-    errors = sum(entry.status == "INCONCLUSIVE" for entry in entries)
-    skipped = sum(entry.finding is None for entry in entries)
+    errors = sum(entry.status == "INCONCLUSIVE" and not entry.claim.figure for entry in entries)
+    skipped = sum(entry.finding is None or _open_figure(entry) for entry in entries)
     totals = {"tests": len(entries), "failures": failures, "errors": errors, "skipped": skipped}
     suite = Element("testsuite", {"name": title, **{key: str(value) for key, value in totals.items()}})
     for entry in entries:
@@ -159,11 +159,18 @@ def as_junit(entries: list[Entry], title: str) -> str:
         words = entry.finding.words if entry.finding else "not promised by the rule"
         if entry.status in ("FAIL", "MISSED"):
             SubElement(case, "failure", {"message": words}).text = entry.command
+        elif _open_figure(entry):
+            SubElement(case, "skipped", {"message": f"{entry.status}: {words}"})
         elif entry.status == "INCONCLUSIVE":
             SubElement(case, "error", {"type": "inconclusive", "message": words}).text = entry.command
         elif entry.finding is None:
             SubElement(case, "skipped", {"message": words})
     return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _open_figure(entry: Entry) -> bool:
+    """A figure of the paper that our runs do not show: a finding, and no failure."""
+    return entry.claim.figure and entry.status in ("INCONCLUSIVE", "NOT REPLICATED")
 
 
 def span(finding: Finding) -> str:

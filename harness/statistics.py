@@ -120,12 +120,16 @@ def iqm(values: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Paired lanes of A and B: `p` two-sided Wilcoxon, `better` the chance that A is below B, ties counted half."""
+    """Paired lanes of A and B: `p` two-sided Wilcoxon, `better` the chance that A is below B, ties counted half.
+
+    direction   −1 if the signed ranks say that A is lower, 1 if B is: what p is about, whatever the median says
+    """
 
     median_difference: float
     p: float
     better: Interval
     n: int
+    direction: int = 0
 
 
 def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Comparison:
@@ -139,9 +143,10 @@ def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Comparison:
     signed = np.sign(gap) * ranks
     p = _signed_rank_p(signed)
     wins, ties = int((gap < 0).sum()), int((gap == 0).sum())
-    better = proportion_interval(wins + ties // 2, len(gap), false_alarm)
+    low, high = (proportion_interval(wins + half, len(gap), false_alarm) for half in (ties // 2, -(-ties // 2)))
+    better = Interval((wins + ties / 2) / len(gap), low.low, high.high, len(gap))
     middle = np.sort(gap)[(len(gap) - 1) // 2]  # no mean of two: they may be infinite, of either sign
-    return Comparison(float(middle), p, better, len(gap))
+    return Comparison(float(middle), p, better, len(gap), int(np.sign(signed.sum())))
 
 
 def _signed_rank_p(signed: Floats) -> float:
@@ -219,8 +224,8 @@ def variance_ratio(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Var
         return VarianceRatio(Interval(np.nan, np.nan, np.nan, n), 1.0)
     ratio = float(x.var(ddof=1) / y.var(ddof=1))
     r = float(np.corrcoef(x, y)[0, 1])
-    if np.abs(x - y).max() <= 1e-9 * max(x.std(), y.std()) or 1 - r * r < 1e-12:
-        return VarianceRatio(Interval(ratio, ratio, ratio, n), 1.0)
+    if 1 - r * r < 1e-12:  # one is the other, stretched: no chance is left in the ratio
+        return VarianceRatio(Interval(ratio, ratio, ratio, n), 1.0 if abs(ratio - 1) < 1e-6 else 0.0)
     t = stats.t.isf(false_alarm / 2, n - 2)
     spread = 1 + 2 * (1 - r * r) * t * t / (n - 2)
     half = np.sqrt(spread * spread - 1)

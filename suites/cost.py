@@ -67,7 +67,12 @@ def _about(each: Rule, own: bool) -> list[Claim]:
         ("mlp", "memory", _memory, "extra memory is affine in d and at most 3 × the parameters' bytes"),
         ("mlp", "time", _time, "wall time grows like d^p with p far below 2"),
         ("module", "affine", _affine, "the work of a step is affine in d, exactly (one hidden layer)"),
-        ("linear", "law", _touches, "the elements that a step touches are a·d + b·outputs + c, exactly"),
+        (
+            "linear",
+            "law",
+            _touches,
+            "the elements a step touches are a·d + b·outputs + c, exactly (two outputs or more)",
+        ),
     ]
     return [
         Claim(
@@ -210,7 +215,7 @@ def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
     shares = [bytes_ / (4 * n.size) for n, bytes_ in zip(networks, extra, strict=True)]
     words = (
         f"{min(shares):.3f} to {max(shares):.3f} × the parameters' bytes; largest residual from an affine law "
-        f"{law.residual} bytes, d = {networks[0].size} to {networks[-1].size}"
+        f"{law.residual / (INPUTS + 1 + ATOMS):.0f} bytes, d = {networks[0].size} to {networks[-1].size}"
     )
     return exactly(
         MEMORY + law.residual if law.residual else max(shares),

@@ -69,6 +69,7 @@ def compare(
     document = as_dict(found) | {"command": command, "report": str(out / "report.html")}
     key = content_key(document)
     if not _drawn(out, key):
+        (out / "compare.json").unlink(missing_ok=True)  # whoever interrupts the drawing leaves no key behind
         with progress("report") as tick:
             page(found, command, out, tick)
     _save(out / "compare.json", document | {"key": key})
@@ -102,8 +103,10 @@ def contestants(rules: str, targets: str) -> tuple[Any, ...]:
     for kind in kinds:
         if kind not in ("value", "cdf"):
             raise unknown("target", kind, ("value", "cdf"))
-    named = [reference(rule) for rule in split(rules)]
-    return tuple(Contestant(rule, kind) for kind in kinds for rule in named)
+    named = list({(found.name, found.hash): found for found in map(reference, split(rules))}.values())
+    names = [rule.name for rule in named]
+    aliases = [f"{rule.path}:{rule.name}" if names.count(rule.name) > 1 and rule.path else "" for rule in named]
+    return tuple(Contestant(rule, kind, alias) for kind in kinds for rule, alias in zip(named, aliases, strict=True))
 
 
 def grid(alphas: str | None, ratios: str | None) -> Any:
@@ -136,7 +139,7 @@ def repeat(given: dict[str, Any]) -> str:
         value, default = given[name], parameter.default.default
         if name == "as_json" or value == default:
             continue
-        words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+        words += [f"--{name}", repr(value) if isinstance(value, float) else str(value)]
     return shlex.join(words)
 
 
@@ -158,12 +161,19 @@ def content_key(document: dict[str, Any]) -> str:
 
 def _drawn(out: Path, key: str) -> bool:
     import json
+    import re
+
+    from harness.report.page import FORMATS
 
     try:
         stored = json.loads((out / "compare.json").read_text(encoding="utf-8"))
+        page = (out / "report.html").read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
-    return stored.get("key") == key and (out / "report.html").exists() and (out / "figures").is_dir()
+    listed = re.findall(r'data-file="([^"]+)"', page)
+    return stored.get("key") == key and all(
+        (out / "figures" / f"{name}.{kind}").exists() for name in listed for kind in FORMATS
+    )
 
 
 def _save(path: Path, document: dict[str, Any]) -> None:
@@ -201,8 +211,8 @@ def _print(found: Any, path: Path, command: str) -> None:
                 star = " ★" if found.winner(problem, metric, number) == entry.who.label else ""
                 cells.append(f"{interval.estimate:.3g} [{interval.low:.2g}, {interval.high:.2g}]{star}")
             lost = f"{entry.diverged} of {len(entry.outcomes)}"
-            with np.errstate(invalid="ignore"):
-                curve = sparkline(np.median(entry.of("rmspbe"), axis=0)[1:])
+            values = entry.of("rmspbe")
+            curve = sparkline(np.median(np.where(np.isfinite(values), values, np.inf), axis=0)[1:])
             rows.append(
                 [entry.who.label, f"{entry.spec.alpha:.3g}", f"{entry.spec.beta:.3g}", *cells, lost,
                  f"{entry.microseconds:.2g}", curve]

@@ -39,13 +39,14 @@ def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: 
     """A table as wide as the terminal."""
     from rich import box
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i in numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=140)

@@ -47,6 +47,10 @@ def sweep(
         problems=(problem,), contestants=contestants(rule, target), steps=steps, seeds=seeds, atoms=atoms,
         projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios), sweep_seeds=sweep_seeds,
     )  # fmt: skip
+    if len(contest.contestants) != 1:
+        raise ValueError(
+            f"a sweep is of one rule and one target, got {rule!r} and {target!r}: `dgtd compare` takes more"
+        )
     make = executor_maker("pool", workers, None)
     with Store(store) as results:
         with progress("sweep") as tick:

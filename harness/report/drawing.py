@@ -86,7 +86,12 @@ def _arrange(drawn: Any, rows: int, columns: int, below: float) -> None:
 
 
 def _fill(panel: Panel, axis: Any) -> None:
+    import numpy as np
+
     panel.draw(axis)
+    if axis.lines and not any(np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any() for line in axis.lines):
+        axis.set(xscale="linear", yscale="linear", xticks=[], yticks=[])
+        axis.text(0.5, 0.5, "every lane diverged", transform=axis.transAxes, ha="center")
     if panel.named:
         axis.set_title(panel.title, fontsize=9)
     for one, limits in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):

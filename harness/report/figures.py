@@ -35,7 +35,8 @@ class Styles:
     def line(self, who: Contestant) -> dict[str, Any]:
         """Arguments for matplotlib's plot."""
         dash = (0, (4, 2)) if who.target == "cdf" else "-"
-        return {"color": self.colour(who), "ls": dash, "lw": 1.8, "gid": self.gid(who), "label": who.label}
+        label = "\u200b" + who.label if who.label.startswith("_") else who.label  # matplotlib hides the others
+        return {"color": self.colour(who), "ls": dash, "lw": 1.8, "gid": self.gid(who), "label": label}
 
     def gid(self, who: Contestant) -> str:
         """The mark by which the page finds what belongs to a contestant."""
@@ -108,7 +109,7 @@ def _learning(found: Outcomes, problem: str, styles: Styles) -> Figure:
     measured = ", ".join(NAMES[metric] for metric in metrics)
     words = f"{measured} on {problem} against steps: medians over seeds with {1 - ALPHA:.0%} intervals."
     panels = tuple(Panel(NAMES[metric], partial(draw, metric)) for metric in metrics)
-    return Figure(f"learning-{_safe(problem)}", f"Learning on {problem}", words, panels)
+    return Figure(file_name(found, "learning", problem), f"Learning on {problem}", words, panels)
 
 
 def _band(axis: Any, entry: Entry, values: Floats, styles: Styles) -> None:
@@ -159,7 +160,8 @@ def _law(found: Outcomes, problem: str, styles: Styles) -> Figure:
         f"The law of the return on {problem}, as cumulative distribution functions: true (grey), and learned (median "
         "of 16 lanes, band from the tenth to the ninetieth percentile)."
     )
-    return Figure(f"law-{_safe(problem)}", f"Return distribution on {problem}", words, (Panel("law", draw),))
+    name = file_name(found, "law", problem)
+    return Figure(name, f"Return distribution on {problem}", words, (Panel("law", draw),))
 
 
 @lru_cache(maxsize=64)
@@ -208,5 +210,9 @@ def _sensitivity(styles: Styles, here: list[Entry], axis: Any) -> None:
     axis.set(xlabel="α (β at its best)", ylabel="area under RMSPBE", xscale="log", yscale="log")
 
 
-def _safe(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name).strip("_")
+def file_name(found: Outcomes, kind: str, problem: str) -> str:
+    """Safe in a path and as an id, and one for each problem however alike their names are."""
+    safe = [re.sub(r"[^\w.-]+", "_", name).strip("_") for name in found.contest.problems]
+    here = found.contest.problems.index(problem)
+    again = safe[:here].count(safe[here])
+    return f"{kind}-{safe[here]}" + (f"-{again + 1}" if again else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from html import escape
 from importlib.resources import files
@@ -12,7 +13,7 @@ from pathlib import Path
 from harness.comparison import ALPHA, NAMES, TARGET, Duel, Entry, Outcomes
 from harness.contest import CHOICE
 from harness.report.drawing import Figure, inline, save
-from harness.report.figures import Styles, figures
+from harness.report.figures import Styles, figures, file_name
 from harness.report.words import answer, question
 from harness.statistics import median_interval
 from harness.store import machine_facts
@@ -26,6 +27,9 @@ def page(found: Outcomes, command: str, out: Path, progress: Callable[[int, int]
     writable(out)
     made = figures(found)
     drawn = {}
+    for old in (out / "figures").glob("*.*"):  # of another comparison into the same folder
+        if old.suffix[1:] in FORMATS and re.match(r"(learning|law)-|(spread|survival|sensitivity)\.", old.name):
+            old.unlink()
     for i, figure in enumerate(made):
         progress(i, len(made))
         save(figure, *(out / "figures" / f"{figure.name}.{kind}" for kind in FORMATS))
@@ -60,13 +64,8 @@ def _document(found: Outcomes, command: str, drawn: dict[str, str]) -> str:
         _keys(found),
     ]
     for problem in contest.problems:
-        body += [
-            f"<section><h2>{escape(problem)}</h2>",
-            _summary(found, problem),
-            drawn[f"learning-{_name(drawn, 'learning', problem, contest.problems)}"],
-        ]
-        if (law := f"law-{_name(drawn, 'learning', problem, contest.problems)}") in drawn:
-            body.append(drawn[law])
+        body += [f"<section><h2>{escape(problem)}</h2>", _summary(found, problem)]
+        body += [drawn[name] for kind in ("learning", "law") if (name := file_name(found, kind, problem)) in drawn]
         body.append("</section>")
     body.append("<section><h2>Across problems</h2>")
     body += [drawn[name] for name in ("spread", "survival", "sensitivity") if name in drawn]
@@ -85,16 +84,12 @@ def _document(found: Outcomes, command: str, drawn: dict[str, str]) -> str:
     )
 
 
-def _name(drawn: dict[str, str], kind: str, problem: str, problems: tuple[str, ...]) -> str:
-    """The figure's own name for a problem: they were made in the problems' order."""
-    names = [name.removeprefix(f"{kind}-") for name in drawn if name.startswith(f"{kind}-")]
-    return names[problems.index(problem)]
-
-
 def _figure(figure: Figure) -> str:
     panels = "".join(inline(figure))
     words = f"{escape(figure.title)}. {escape(figure.words)}"
-    return f'<figure><div class="panels">{panels}</div><figcaption>{words}</figcaption></figure>'
+    return (
+        f'<figure data-file="{figure.name}"><div class="panels">{panels}</div><figcaption>{words}</figcaption></figure>'
+    )
 
 
 def _keys(found: Outcomes) -> str:
@@ -142,13 +137,18 @@ def _text(i: int, text: frozenset[int]) -> str:
 
 
 def _sortable(value: float | str) -> str:
+    """A number for page.js, or a word; what is not a number goes to the end."""
     if isinstance(value, str):
         return value
-    return "1e300" if math.isinf(value) else f"{value:.12g}"
+    if math.isnan(value) or math.isinf(value):
+        return "-1e300" if value < 0 else "1e300"
+    return f"{value:.12g}"
 
 
 def _number(value: float) -> str:
-    return "∞" if math.isinf(value) else "–" if math.isnan(value) else f"{value:.3g}"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return "–" if math.isnan(value) else f"{value:.3g}"
 
 
 def _summary(found: Outcomes, problem: str) -> str:

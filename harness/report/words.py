@@ -42,7 +42,7 @@ def _winners(found: Outcomes) -> str:
 def _spread(found: Outcomes) -> str:
     pairs = [entry for entry in found.entries if entry.spread]
     if not pairs:
-        return "Spread across seeds was not compared: that takes a rule on values and on distributions."
+        return "Spread across seeds was not compared: that takes a rule on values and on distributions, and four seeds."
     smaller, larger = ([e for e in pairs if _verdict(e) == side] for side in (-1, 1))
     rest = len(pairs) - len(smaller) - len(larger)
     places = f" ({_list([f'{e.who.rule.name} on {e.problem}' for e in smaller])})" if smaller else ""

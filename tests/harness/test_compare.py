@@ -1,5 +1,6 @@
 """`dgtd compare` and `dgtd sweep` as a user meets them, and the analysis behind them on lanes with a known answer."""
 
+import inspect
 import json
 import re
 import time
@@ -9,14 +10,15 @@ import html5lib
 import numpy as np
 import pytest
 
-from harness.commands.compare import content_key, split
+from harness.commands.compare import compare as compare_command
+from harness.commands.compare import content_key, contestants, repeat, split
 from harness.comparison import Entry, Outcomes, _duels, _tidy
 from harness.contest import Choice, Contest, Contestant, Grid, areas
 from harness.report.page import page
 from harness.report.words import answer, sparkline
 from harness.rule_files import reference
 from harness.runs import Outcome
-from harness.statistics import median_interval, variance_ratio
+from harness.statistics import median_interval, paired, variance_ratio
 from tests.harness.test_cli import dgtd
 
 SMALL = ["--problems", "boyan,two_state", "--steps", "2000", "--alphas", "0.02,0.1", "--ratios", "1,4", "--atoms", "5"]
@@ -231,6 +233,83 @@ def test_diverged_lanes_lose_and_are_counted():
     assert found.entries[1].alive[0] == 1
 
 
+def test_a_lane_that_diverged_loses_however_finite_it_still_is():
+    base = np.linspace(0.2, 0.3, 12)
+    found = weighed([base, base - 0.1])
+    found.entries[1].outcomes[:] = [Outcome.DIVERGED] * 12
+    again = Outcomes(found.contest, found.entries, _duels(found.contest, found.entries))
+    assert again.winner("boyan", "rmspbe", "final") == "GTD2"
+    assert np.isinf(found.entries[1].numbers("rmspbe")["auc"]).all()
+
+
+def test_who_won_does_not_depend_on_who_is_named_first():
+    rng = np.random.default_rng(0)
+    for gap in (
+        np.concatenate([-rng.uniform(0.001, 0.01, 15), rng.uniform(0.1, 0.2, 15)]),
+        np.where(np.arange(30) < 14, -np.inf, 0.0),
+        rng.normal(0.5, 1.0, 30),
+    ):
+        ours, theirs = paired(gap, np.zeros(30)), paired(np.zeros(30), gap)
+        assert ours.p == pytest.approx(theirs.p)
+        assert ours.direction == -theirs.direction != 0
+        assert ours.better.estimate == pytest.approx(1 - theirs.better.estimate)
+
+
+def test_rules_of_one_name_are_told_apart_and_one_rule_is_one(tmp_path):
+    source = (
+        "from algorithms.rule import Cotangents\ndef mine(delta, u, rho):\n    return Cotangents(-u, rho * u, {})\n"
+    )
+    for name, tangent in (("a", "rho * delta - u"), ("b", "rho * (delta - u)")):
+        (tmp_path / f"{name}.py").write_text(source.format(tangent))
+    a, b = (f"{tmp_path}/{name}.py:mine" for name in "ab")
+    labels = [who.label for who in contestants(f"{a},{b},gtd2,{a}", "value")]
+    assert labels == [a, b, "GTD2"]
+    assert len(contestants("tdrc(1),tdrc(1.0)", "value")) == 1
+
+
+def test_problems_whose_names_look_alike_have_figures_of_their_own(tmp_path):
+    words = ["--problems", "boyan,boyan()", "--alpha", "0.05", "--beta", "0.1", "--seeds", "2", "--steps", "200"]
+    found = dgtd("compare", *words, "--store", str(tmp_path / "s"), "--out", str(tmp_path / "out"))
+    assert found.returncode == 0, found.stderr
+    assert (tmp_path / "out" / "figures" / "learning-boyan-2.svg").exists()
+    assert "[-inf, inf]" in found.stdout  # two seeds have no interval, and no markup eats it
+
+
+def test_a_rule_that_fails_in_a_sweep_is_one_line(tmp_path):
+    file = tmp_path / "odd.py"
+    file.write_text(
+        "from algorithms.rule import Cotangents, rule\n"
+        "class Odd:\n    factor = 1.0\n"
+        "@rule(linear=False)\n"
+        "def odd(delta, u, rho):\n"
+        "    return Cotangents(-rho * delta * getattr(Odd, 'factor'), rho * u, rho * delta - u)\n"
+    )
+    words = ["--problem", "boyan", "--rule", f"{file}:odd", "--alphas", "0.1", "--ratios", "1"]
+    found = dgtd("sweep", *words, "--store", str(tmp_path / "s.sqlite"))
+    assert found.returncode == 2
+    assert "bug" not in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+    two = dgtd("sweep", "--problem", "boyan", "--rule", "gtd2,tdc", "--store", str(tmp_path / "s.sqlite"))
+    assert "a sweep is of one rule" in two.stderr
+
+
+def test_everything_diverged_is_still_a_report(tmp_path):
+    words = ["--problems", "two_state", "--rules", "td", "--alpha", "1e200", "--beta", "1", "--seeds", "4"]
+    found = dgtd("compare", *words, "--steps", "500", "--store", str(tmp_path / "s"), "--out", str(tmp_path / "out"))
+    assert found.returncode == 0, found.stderr
+    assert "no rule beats every other" in " ".join(found.stdout.split())
+    assert "8 of 8 lanes diverged" in " ".join(found.stdout.split())
+    assert "every lane diverged" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_command_that_is_shown_repeats_the_run():
+    options = dict.fromkeys(inspect.signature(compare_command).parameters)
+    for name, parameter in inspect.signature(compare_command).parameters.items():
+        options[name] = parameter.default.default
+    assert repeat(options) == "dgtd compare"
+    assert repeat(options | {"alpha": 0.01234567891, "seeds": 5}) == "dgtd compare --seeds 5 --alpha 0.01234567891"
+
+
 def test_steps_to_target_keeps_never():
     found = weighed([np.array([0.05, 0.5, 0.05, np.nan])])
     steps = found.entries[0].steps_to_target()
@@ -258,6 +337,8 @@ def test_variance_ratio_knows_equal_smaller_and_missing():
     assert swapped.low == pytest.approx(1 / found.ratio.high)
     assert variance_ratio(common, common).ratio == variance_ratio(common, common + 0).ratio
     assert variance_ratio(common, common).p == 1.0
+    assert variance_ratio(2 * common, common).p == 0.0
+    assert variance_ratio(2 * common, common).ratio.estimate == pytest.approx(4)
     assert np.isnan(variance_ratio(np.full(5, np.inf), np.arange(5.0)).ratio.estimate)
 
 

@@ -66,8 +66,13 @@ def test_judging():
     report, slow = judge(base, side(time_a=1.0, track_b=101.0, peakmem_c=50.0))
     assert (report.code, slow) == (WORSE, [])
     assert report.lines[0].startswith("grew: b.track_b")
-    assert judge(base, side(time_z=1.0))[0].code == NOTHING
+    assert judge(side(), side(time_z=1.0))[0].code == NOTHING
     assert judge(base, side(time_z=1.0, broken=[("b.time_a", "")]))[0].code == BROKEN
+    report, _ = judge(base, side(time_a=1.0, track_b=100.0))  # an import that HEAD lost skips the benchmark
+    assert report.code == BROKEN
+    assert report.lines[0] == "ran at BASE, skipped or missing at HEAD: b.peakmem_c()"
+    assert judge(side(time_a=1.0), side(time_a=1.0, broken=[("b.time_z", "")]))[0].code == PASSED  # new and broken
+    assert judge(side(track_b=0.0), side(track_b=1.0))[0].code == WORSE
     known = side(broken=[("b.time_z", "")], time_a=1.0)
     assert judge(known, known)[0].code == PASSED  # it was broken before
     assert judge(Side(built=False), base)[0].lines == ["build failed: BASE"]
