@@ -24,3 +24,22 @@ def test_the_rule_of_your_own_is_a_rule():
     exec(BLOCKS[1], scope)
     assert scope["mine"].name == "mine"
     assert len(scope["mine"].source_hash) == 16
+
+
+def test_every_command_it_names_exists():
+    from typer.main import get_command
+
+    from harness.cli import app
+
+    text = (ROOT / "README.md").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:^    |`)make ([a-z-]+)", text, re.MULTILINE))
+    assert {"compare", "test"} <= named <= targets
+    commands = set(get_command(app).commands)
+    assert {"compare", "suite", "certify"} <= set(re.findall(r"^    dgtd ([a-z]+)", text, re.MULTILINE)) <= commands
+
+
+def test_its_pictures_are_there():
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert len(pictures) == 2
+    assert all((ROOT / picture).stat().st_size > 10_000 for picture in pictures)
