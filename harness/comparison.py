@@ -60,11 +60,20 @@ class Entry:
         return 1.0 - np.maximum.accumulate(gone, axis=1).mean(0)
 
     def steps_to_target(self) -> Floats:
-        """[lanes]: the first checkpoint with RMSPBE at a tenth of its start or below; infinity for never."""
+        """[lanes]: the first checkpoint with RMSPBE at a tenth of its start or below; infinity for never.
+
+        A lane that diverged afterwards counts as never there.
+        """
         curve = self.of("rmspbe")
+        kept = np.array([outcome is not Outcome.DIVERGED for outcome in self.outcomes])
         with np.errstate(invalid="ignore"):
-            there = curve <= TARGET * curve[:, :1]
+            there = (curve <= TARGET * curve[:, :1]) & kept[:, None]
         return np.where(there.any(1), self.times[there.argmax(1)].astype(float), np.inf)
+
+    @property
+    def median_steps_to_target(self) -> float:
+        """The upper median, so that 'never' is said as soon as half of the lanes never got there."""
+        return float(np.sort(self.steps_to_target())[len(self.outcomes) // 2])
 
 
 @dataclass(frozen=True)
@@ -207,7 +216,7 @@ def _numbers(found: Outcomes, entry: Entry) -> dict[str, Any]:
             for number, values in entry.numbers(metric).items()
         }
     steps = entry.steps_to_target()
-    reached = int(np.isfinite(steps).sum())
+    reached, middle = int(np.isfinite(steps).sum()), entry.median_steps_to_target
     return {
         "rule": entry.who.rule.name,
         "target": entry.who.target,
@@ -219,7 +228,8 @@ def _numbers(found: Outcomes, entry: Entry) -> dict[str, Any]:
             number: _interval(ratio.ratio) | {"p": ratio.p, "against": "the same rule on values"}
             for number, ratio in entry.spread.items()
         },
-        "steps_to_target": {"median": float(np.sort(steps)[len(steps) // 2]), "reached": reached, "of": len(steps)},
+        "steps_to_target": {"median": middle, "reached": reached, "of": len(steps)},
+        "microseconds_to_target": middle * entry.microseconds,
         "diverged": entry.diverged,
         "of": len(entry.outcomes),
         "microseconds_per_step": entry.microseconds,

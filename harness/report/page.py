@@ -156,7 +156,7 @@ def _summary(found: Outcomes, problem: str) -> str:
     metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
     columns = ["rule", "α", "β"]
     columns += [f"{NAMES[m]}, {number}" for m in metrics for number in ("final", "area")]
-    columns += [f"steps to {TARGET:.0%}", "diverged", "µs a step"]
+    columns += [f"steps to {TARGET:.0%}", "diverged", "µs a step", f"ms to {TARGET:.0%}"]
     rows = []
     for entry in here:
         row: list[Cell] = [
@@ -167,11 +167,12 @@ def _summary(found: Outcomes, problem: str) -> str:
         for metric in metrics:
             for number in ("final", "auc"):
                 row.append(_measured(found, entry, metric, number))
-        steps = sorted(entry.steps_to_target())[len(entry.outcomes) // 2]
+        steps = entry.median_steps_to_target
         row += [
             ("never" if math.isinf(steps) else f"{steps:.0f}", steps, False),
             (f"{entry.diverged} of {len(entry.outcomes)}", float(entry.diverged), False),
             (_number(entry.microseconds), entry.microseconds, False),
+            (_number(1e-3 * steps * entry.microseconds), steps * entry.microseconds, False),
         ]
         rows.append(row)
     note = (
