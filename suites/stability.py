@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from algorithms.rule import Promise, Rule
-from algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb
+from algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb, tdrc
 from harness.claims import Claim, Setting
 from harness.verdicts import Finding, below, exactly, seldom
 
@@ -45,6 +45,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
                     made += _about(each, problem, target, alpha, beta, profiles)
                 if each.linear:
                     made.append(_grid_claim(each, problem, target))
+            if rule is None:  # promises nothing here: it diverges on θ → 2θ, and the certificate must say so
+                made.append(_grid_claim(tdrc(1.0), problem, target))
             made.append(
                 Claim(
                     id=f"stability/control/{problem}/{target}/td",
