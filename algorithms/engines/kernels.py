@@ -85,7 +85,7 @@ def _cotangents(theta, w, x, at, x_next, at_next, shifts, pair, linear, c, ratio
     """
     n, k = theta.shape
     row, weight, constant = shifts
-    if n == 1:  # in registers: through `work` the chain of stores and loads is a third of a step on Baird's star
+    if n == 1 and linear:  # in registers: through `work`, stores and loads are a seventh of a step on Baird's star
         f, f_next, u = 0.0, 0.0, 0.0
         for i in range(k):
             f += theta[0, i] * x[at, i]
@@ -93,12 +93,9 @@ def _cotangents(theta, w, x, at, x_next, at_next, shifts, pair, linear, c, ratio
             u += w[0, i] * x[at, i]
         shrink = weight[pair, 0, 0] if row[pair, 0] == 0 else 0.0
         delta = shrink * f_next + constant[pair, 0] - f
-        if linear:
-            p = c[ratio, 0, 0] * delta + c[ratio, 0, 1] * u
-            t = c[ratio, 1, 0] * delta + c[ratio, 1, 1] * u
-            q = c[ratio, 2, 0] * delta + c[ratio, 2, 1] * u
-        else:
-            p, t, q = rule(delta, u, rho)
+        p = c[ratio, 0, 0] * delta + c[ratio, 0, 1] * u
+        t = c[ratio, 1, 0] * delta + c[ratio, 1, 1] * u
+        q = c[ratio, 2, 0] * delta + c[ratio, 2, 1] * u
         work[0, 0], work[1, 0], work[2, 0] = p, shrink * t, q
         return 0.0 * (p + t + q) + 0.0 * (delta + u) == 0.0
     for j in range(n + 1):
