@@ -26,7 +26,7 @@ browser:  ## install Debian's Chromium, which the report's tests drive (they are
 	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver > /dev/null)
 
 test: $(READY) lint  ## ruff, the type checker and every test
-	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests
 
 quick: $(READY)  ## the tests that take seconds
 	$(BIN)/python -m pytest -n 2 -m "not slow" tests

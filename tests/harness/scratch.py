@@ -30,6 +30,8 @@ def step(parameters):
         parameters[i] = parameters[i] + 1
 """
 BENCHMARKS = """
+import time
+
 import tiny
 
 class Touched(list):
@@ -43,7 +45,8 @@ class Steps:
     params = [1000, 20000]
     sample_time = 0.02
     warmup_time = 0.02
-    repeat = (5, 10, 0.5)
+    repeat = (10, 25, 1.5)
+    timer = time.process_time
 
     def setup(self, size):
         self.parameters = Touched(range(size))
@@ -88,7 +91,7 @@ def build(root: Path) -> dict[str, str]:
         "base": PACKAGE,
         "same": PACKAGE + "\n# nothing changed\n",
         "extra pass": PACKAGE + "    sum(parameters[i] for i in range(len(parameters)))\n",
-        "slower": PACKAGE + "    for i in range(len(parameters) * 3 // 2):\n        i + 1 + i * i - i\n",
+        "slower": PACKAGE + "    for i in range(len(parameters) * 15 // 8):\n        i + 1 + i * i - i\n",
         "broken": PACKAGE.replace("def step", "def stride"),
         "mended": PACKAGE,
     }
