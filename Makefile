@@ -52,7 +52,7 @@ HEAD ?= HEAD
 asv-compare: $(READY)  ## is HEAD slower than BASE? the exit code tells (python -m harness.gate --help)
 	$(BIN)/python -m harness.gate $(BASE) $(HEAD)
 
-asv-aa: $(READY)  ## the gate on two equal commits, ten times: how often does it cry wolf?
+asv-aa: $(READY)  ## the gate ten times on equal commits, and on one 1.5 times slower: how often is it right?
 	$(BIN)/python -m tests.harness.scratch 10
 
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters

@@ -1,6 +1,6 @@
 """A small repository with a commit for every thing that can happen, for the gate's tests.
 
-python -m tests.harness.scratch 10      # A/A, ten times: how often does the gate cry wolf?
+python -m tests.harness.scratch 10      # ten times: how often does the gate cry wolf, and how often does it sleep?
 """
 
 import os
@@ -10,7 +10,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from harness.gate import PASSED, Gate, compare
+from harness.gate import PASSED, WORSE, Gate, compare
 
 # asv and pip find everything in this environment's packages, and nowhere else.
 OFFLINE = {"ASV_PYTHONPATH": sysconfig.get_paths()["purelib"], "PIP_NO_INDEX": "1"}
@@ -92,6 +92,7 @@ def build(root: Path) -> dict[str, str]:
         "same": PACKAGE + "\n# nothing changed\n",
         "extra pass": PACKAGE + "    sum(parameters[i] for i in range(len(parameters)))\n",
         "slower": PACKAGE + "    for i in range(len(parameters) * 15 // 8):\n        i + 1 + i * i - i\n",
+        "much slower": PACKAGE + "    for i in range(len(parameters) * 8):\n        i + 1 + i * i - i\n",
         "broken": PACKAGE.replace("def step", "def stride"),
         "mended": PACKAGE,
     }
@@ -111,18 +112,19 @@ def build(root: Path) -> dict[str, str]:
 
 
 def main(times: int) -> int:
-    """A/A: two commits whose code is the same, measured and judged again and again."""
+    """Two commits whose code is the same, and two of which one is 1.5 times slower, judged again and again."""
     os.environ |= OFFLINE
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         commits = build(root)
-        passed = 0
+        right = {"same": 0, "slower": 0}
         for i in range(times):
-            report = compare(Gate(root), commits["base"], commits["same"])
-            passed += report.code == PASSED
-            print(i, report.code, *report.lines, flush=True)
-    print(f"A/A: {passed} of {times} passed")
-    return 0 if passed == times else 1
+            for head, expected in (("same", PASSED), ("slower", WORSE)):
+                report = compare(Gate(root), commits["base"], commits[head])
+                right[head] += report.code == expected
+                print(i, head, report.code, *report.lines, flush=True)
+    print(f"A/A: {right['same']} of {times} passed; 1.5 times slower: {right['slower']} of {times} caught")
+    return 0 if right["same"] == times else 1
 
 
 if __name__ == "__main__":
