@@ -39,8 +39,7 @@ def localise(text: str, have: set[str]) -> str:
         before, _, name, after = match.groups()
         if name not in have:
             return match[0]
-        rest = re.sub(r' (?:integrity|crossorigin|referrerpolicy)="[^"]*"', "", after)
-        return re.sub(r' (?:integrity|crossorigin|referrerpolicy)="[^"]*"', "", before) + f"vendor/{name}{rest}"
+        return re.sub(r' (?:integrity|crossorigin|referrerpolicy)="[^"]*"', "", f"{before}vendor/{name}{after}")
 
     return ELSEWHERE.sub(swap, text)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats, Integers
-from harness.contest import Choice, Choices, Contest, Contestant, areas, settled_lanes
+from harness.contest import Choice, Choices, Contest, Contestant, areas, settled_lanes, steps_to_share
 from harness.runs import Outcome, RunSpec
 from harness.statistics import Comparison, Interval, VarianceRatio, holm, median_interval, paired, variance_ratio
 from harness.store import Store
@@ -64,11 +64,8 @@ class Entry:
 
         A lane that diverged afterwards counts as never there.
         """
-        curve = self.of("rmspbe")
-        kept = np.array([outcome is not Outcome.DIVERGED for outcome in self.outcomes])
-        with np.errstate(invalid="ignore"):
-            there = (curve <= TARGET * curve[:, :1]) & kept[:, None]
-        return np.where(there.any(1), self.times[there.argmax(1)].astype(float), np.inf)
+        lost = np.array([outcome is Outcome.DIVERGED for outcome in self.outcomes])
+        return np.where(lost, np.inf, steps_to_share(self.times, self.of("rmspbe"), TARGET))
 
     @property
     def median_steps_to_target(self) -> float:

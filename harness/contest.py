@@ -188,6 +188,13 @@ def no_stable_words(problem: str, who: Contestant, settings: Iterable[Setting]) 
     )
 
 
+def steps_to_share(times: Integers, curves: Floats, share: float) -> Floats:
+    """[lanes]: the first checkpoint at which a curve [lanes, checkpoints] is at `share` of its start, or infinity."""
+    with np.errstate(invalid="ignore"):
+        there = curves <= share * curves[:, :1]
+    return np.where(there.any(1), times[there.argmax(1)].astype(float), np.inf)
+
+
 def areas(times: Integers, curves: Floats) -> Floats:
     """Mean height of each curve [lanes, checkpoints] over the steps; infinite where it was not finite."""
     t = np.asarray(times, dtype=float)

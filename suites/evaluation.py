@@ -134,10 +134,11 @@ def _converges(predictor: str, projection: str, setting: Setting) -> Finding:
 
 def _speed(predictor: str, projection: str, setting: Setting) -> Finding:
     """The interval of the ratio must lie within [1/SIMILAR, SIMILAR]: equivalence, not the absence of a difference."""
+    from harness.contest import steps_to_share
     from harness.statistics import Interval, exponential, mean_interval
 
     times, theirs, ours = _pair(predictor, projection, setting)
-    marks = [_steps_to_mark(times, curves) for curves in (ours, theirs)]
+    marks = [steps_to_share(times, curves, TARGET) for curves in (ours, theirs)]
     never = [int(np.isinf(mark).sum()) for mark in marks]
     logs = mean_interval(np.log(np.minimum(marks[0], 2 * STEPS) / np.minimum(marks[1], 2 * STEPS)), setting.false_alarm)
     ratio = exponential(logs)
@@ -162,11 +163,6 @@ def _variance(predictor: str, projection: str, setting: Setting) -> Finding:
         f"{theirs[:, last].mean(1).std(ddof=1):.3g}"
     )
     return below(found.ratio, SMALLER, setting.false_alarm, words, **_evidence(times, ours))
-
-
-def _steps_to_mark(times: Integers, curves: Floats) -> Floats:
-    there = curves <= TARGET * curves[:, :1]
-    return np.where(there.any(1), times[there.argmax(1)].astype(float), np.inf)
 
 
 def _nearest_zero(low: float, high: float) -> float:

@@ -7,7 +7,7 @@ from collections import Counter
 from harness.claims import Setting
 from harness.ledger import collect, judge, share
 
-USUAL = ("PASS", "CAUGHT", "VACUOUS", "NOT REPLICATED")
+USUAL = ("PASS", "CAUGHT", "VACUOUS")
 
 
 def flips(first: int, last: int) -> list[tuple[int, str, str, str]]:
