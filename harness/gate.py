@@ -6,9 +6,10 @@ asv's own exit codes do not tell a regression from a failed build, and its `comp
     1  slower, or an exact number grew     5  a commit did not build
     2  bad input, or asv itself failed     6  a benchmark that ran at BASE does not at HEAD
 
-Exact numbers (`track_*`) must not grow at all. Times are compared by their fastest sample, base and head in turns, and
-one that looks slower is measured again, alone; the fastest of both looks counts. peakmem is the process's own memory,
-torch and all, and may grow by the same factor.
+Exact numbers (`track_*`) must not grow at all. Times are compared by their fastest sample, base and head in turns. A
+busy spell can slow a commit's every turn, and so hide a slow-down as well as feign one: a time is looked at again,
+alone, if it seems slower or if no second turn came near a side's fastest; the fastest of all looks counts. peakmem is
+the process's own memory, torch and all, and may grow by the same factor.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ from pathlib import Path
 from typing import Any
 
 PASSED, WORSE, BAD, NOTHING, BUILD, BROKEN = 0, 1, 2, 4, 5, 6
-FACTOR = 1.3  # between the 1.05 or so of a quiet machine's A/A and the 1.5 that must be caught
+FACTOR = 1.3  # between the 1.02 or so of an A/A and the 1.5 that must be caught
+NEAR = 1.05  # a minimum is believed when two turns came this near it
 TURNS = ("base", "head", "head", "base")
+LOOKS = 4
+CONFIRMED = 3  # turns of each side before a time counts as slower
 
 Key = tuple[str, str]  # benchmark, parameters
 
@@ -42,11 +46,27 @@ class NoBenchmarksError(AsvError):
 
 @dataclass
 class Side:
-    """What one commit gave: numbers, what failed, and whether it was built at all."""
+    """What one commit gave: a number a turn, what failed, and whether it was built at all."""
 
     built: bool = True
-    numbers: dict[Key, float] = field(default_factory=dict)
+    turns: dict[Key, list[float]] = field(default_factory=dict)
     broken: set[Key] = field(default_factory=set)
+
+    def add(self, turn: Side) -> None:
+        """Another turn's numbers beside these."""
+        self.built &= turn.built
+        self.broken |= turn.broken
+        for key, numbers in turn.turns.items():
+            self.turns.setdefault(key, []).extend(numbers)
+
+    def fastest(self, key: Key) -> float:
+        """The least of all turns."""
+        return min(self.turns[key])
+
+    def settled(self, key: Key) -> bool:
+        """Did a second turn come near the fastest?"""
+        first, *others = sorted(self.turns[key])
+        return bool(others) and others[0] <= NEAR * first
 
 
 @dataclass(frozen=True)
@@ -58,33 +78,36 @@ class Report:
 
 
 def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[Key]]:
-    """The report, and the times that look slower and want a second look."""
+    """The report, and the times that want another look: they seem slower, or no second turn bears the first one out."""
     for name, side in (("BASE", base), ("HEAD", head)):
         if not side.built:
             return Report(BUILD, [f"build failed: {name}"]), []
-    newly_broken = sorted(head.broken & set(base.numbers))
-    gone = sorted(set(base.numbers) - set(head.numbers) - head.broken)
-    shared = sorted(set(base.numbers) & set(head.numbers))
+    newly_broken = sorted(head.broken & set(base.turns))
+    gone = sorted(set(base.turns) - set(head.turns) - head.broken)
+    shared = sorted(set(base.turns) & set(head.turns))
     if not shared and not newly_broken and not gone:
         return Report(NOTHING, ["nothing was measured on both sides"]), []
-    lines, slow = [], []
+    lines, doubtful = [], []
     for key in shared:
-        before, after = base.numbers[key], head.numbers[key]
-        exact = _method(key).startswith("track_")
-        if after > before * (1 + 1e-9 if exact else factor):
-            verb = "grew" if exact else "slower" if _method(key).startswith("time_") else "more memory"
+        before, after = base.fastest(key), head.fastest(key)
+        kind = _method(key).split("_")[0]
+        worse = after > before * (1 + 1e-9 if kind == "track" else factor)
+        if worse:
+            verb = {"track": "grew", "time": "slower"}.get(kind, "more memory")
             times = f"{after / before:.3f} ×" if before else "from nothing"
             lines.append(f"{verb}: {_shown(key)}  {before:.6g} → {after:.6g}  ({times})")
-            if not exact:
-                slow.append(key)
+        unsettled = kind == "time" and not (base.settled(key) and head.settled(key))
+        hasty = worse and kind != "track" and len(head.turns[key]) < CONFIRMED
+        if unsettled or hasty:
+            doubtful.append(key)
     broken = [f"broken at HEAD: {_shown(key)}" for key in newly_broken]
     broken += [f"ran at BASE, skipped or missing at HEAD: {_shown(key)}" for key in gone]
     code = BROKEN if broken else WORSE if lines else PASSED
-    return Report(code, broken + lines + [f"{len(shared)} numbers compared"]), slow
+    return Report(code, broken + lines + [f"{len(shared)} numbers compared"]), doubtful
 
 
 def read(folder: Path, commit: str) -> Side:
-    """What asv stored of a commit. A failed build leaves nothing but nulls; a skipped benchmark leaves NaN."""
+    """What asv stored of one turn. A failed build leaves nothing but nulls; a skipped benchmark leaves NaN."""
     files = list(folder.glob(f"*/{commit[:8]}-*.json"))
     if not files:
         raise AsvError(f"asv stored nothing for {commit[:8]}")
@@ -102,7 +125,7 @@ def read(folder: Path, commit: str) -> Side:
                     side.broken.add((name, words))
                 elif not math.isnan(value):
                     taken = samples[i] if i < len(samples) and samples[i] else [value]
-                    side.numbers[(name, words)] = min(taken)
+                    side.turns[(name, words)] = [min(taken)]
     side.built = any_ran
     return side
 
@@ -137,14 +160,16 @@ class Gate:
         return found.stdout.strip()
 
     def measure(self, commits: dict[str, str], keys: list[Key] | None = None) -> dict[str, Side]:
-        """Both sides in turns. The samples of a side add up."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """One look: both sides in turns."""
+        sides = {"base": Side(), "head": Side()}
         for turn, side in enumerate(self.turns):
             print(f"turn {turn + 1} of {len(self.turns)}: {side} {commits[side][:8]}", file=sys.stderr, flush=True)
+            shutil.rmtree(self.folder / side, ignore_errors=True)
             self._run(side, commits[side], keys)
-            if not (found := read(self.folder / side, commits[side])).built:
-                return {"base": Side(), "head": Side()} | {side: found}
-        return {side: read(self.folder / side, commit) for side, commit in commits.items()}
+            sides[side].add(read(self.folder / side, commits[side]))
+            if not sides[side].built:
+                break
+        return sides
 
     def _run(self, side: str, commit: str, keys: list[Key] | None) -> None:
         config = json.loads((self.root / "asv.conf.json").read_text())
@@ -161,7 +186,7 @@ class Gate:
         subprocess.run(
             [*asv, "machine", "--yes", "--config", str(path)], cwd=self.root, capture_output=True, check=True
         )
-        command = [*asv, "run", "--config", str(path), f"{commit}^!", "--append-samples"]
+        command = [*asv, "run", "--config", str(path), f"{commit}^!"]
         if keys:
             names = "|".join(sorted({re.escape(name) for name, _ in keys}))
             command += ["--bench", f"^({names})(\\(|$)"]
@@ -182,22 +207,18 @@ def _last_words(text: str) -> str:
 
 
 def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
-    """Measure, judge, look again at what seemed slower, judge again."""
+    """Measure and judge, then look again at what is doubtful until it is settled, or LOOKS are spent."""
     commits = {"base": gate.resolve(base), "head": gate.resolve(head)}
     sides = gate.measure(commits)
-    report, slow = judge(sides["base"], sides["head"], factor)
-    if not slow or report.code not in (WORSE, BROKEN):
-        return report
-    again = gate.measure(commits, slow)
-    for side, found in again.items():
-        sides[side].built &= found.built
-        for key in slow:  # the fastest of both looks: a busy spell can slow a side's every turn, but seldom twice
-            first = sides[side].numbers.pop(key)
-            if key in found.numbers:
-                sides[side].numbers[key] = min(first, found.numbers[key])
-            if key in found.broken:
-                sides[side].broken.add(key)
-    return judge(sides["base"], sides["head"], factor)[0]
+    report, doubtful = judge(sides["base"], sides["head"], factor)
+    for _ in range(LOOKS - 1):
+        if not doubtful:
+            break
+        print(f"looking again: {', '.join(map(_shown, doubtful))}", file=sys.stderr, flush=True)
+        for side, again in gate.measure(commits, doubtful).items():
+            sides[side].add(again)
+        report, doubtful = judge(sides["base"], sides["head"], factor)
+    return Report(report.code, report.lines + [f"too noisy to be sure of: {_shown(key)}" for key in doubtful])
 
 
 def main(arguments: list[str] | None = None) -> int:

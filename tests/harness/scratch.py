@@ -92,7 +92,6 @@ def build(root: Path) -> dict[str, str]:
         "same": PACKAGE + "\n# nothing changed\n",
         "extra pass": PACKAGE + "    sum(parameters[i] for i in range(len(parameters)))\n",
         "slower": PACKAGE + "    for i in range(len(parameters) * 15 // 8):\n        i + 1 + i * i - i\n",
-        "much slower": PACKAGE + "    for i in range(len(parameters) * 8):\n        i + 1 + i * i - i\n",
         "broken": PACKAGE.replace("def step", "def stride"),
         "mended": PACKAGE,
     }
@@ -124,7 +123,7 @@ def main(times: int) -> int:
                 right[head] += report.code == expected
                 print(i, head, report.code, *report.lines, flush=True)
     print(f"A/A: {right['same']} of {times} passed; 1.5 times slower: {right['slower']} of {times} caught")
-    return 0 if right["same"] == times else 1
+    return 0 if right == {"same": times, "slower": times} else 1
 
 
 if __name__ == "__main__":
