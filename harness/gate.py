@@ -138,6 +138,11 @@ def _method(key: Key) -> str:
     return key[0].rsplit(".", 1)[-1]
 
 
+def _selector(key: Key) -> str:
+    """As asv names what it may run: a benchmark without parameters has no brackets."""
+    return _shown(key) if key[1] else key[0]
+
+
 def _shown(key: Key) -> str:
     return f"{key[0]}({key[1]})"
 
@@ -188,8 +193,7 @@ class Gate:
         )
         command = [*asv, "run", "--config", str(path), f"{commit}^!"]
         if keys:
-            names = "|".join(sorted({re.escape(name) for name, _ in keys}))
-            command += ["--bench", f"^({names})(\\(|$)"]
+            command += ["--bench", "|".join(f"^{re.escape(_selector(key))}$" for key in keys)]
         elif self.bench:
             command += ["--bench", self.bench]
         done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)

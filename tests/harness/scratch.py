@@ -91,7 +91,7 @@ def build(root: Path) -> dict[str, str]:
         "base": PACKAGE,
         "same": PACKAGE + "\n# nothing changed\n",
         "extra pass": PACKAGE + "    sum(parameters[i] for i in range(len(parameters)))\n",
-        "slower": PACKAGE + "    for i in range(len(parameters) * 15 // 8):\n        i + 1 + i * i - i\n",
+        "slower": PACKAGE + "    for i in range(len(parameters) * 7 // 4):\n        i + 1 + i * i - i\n",
         "broken": PACKAGE.replace("def step", "def stride"),
         "mended": PACKAGE,
     }
