@@ -90,7 +90,7 @@ def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[
     lines, doubtful = [], []
     for key in shared:
         before, after = base.fastest(key), head.fastest(key)
-        kind = _method(key).split("_")[0]
+        kind = _kind(key)
         worse = after > before * (1 + 1e-9 if kind == "track" else factor)
         if worse:
             verb = {"track": "grew", "time": "slower"}.get(kind, "more memory")
@@ -124,8 +124,8 @@ def read(folder: Path, commit: str) -> Side:
                 if value is None:
                     side.broken.add((name, words))
                 elif not math.isnan(value):
-                    taken = samples[i] if i < len(samples) and samples[i] else [value]
-                    side.turns[(name, words)] = [min(taken)]
+                    timed = _kind((name, words)) == "time"
+                    side.turns[(name, words)] = [min(samples[i]) if timed else value]  # asv's value is the median
     side.built = any_ran
     return side
 
@@ -134,8 +134,9 @@ def _combinations(params: list[list[str]]) -> list[str]:
     return [", ".join(words) for words in product(*params)]
 
 
-def _method(key: Key) -> str:
-    return key[0].rsplit(".", 1)[-1]
+def _kind(key: Key) -> str:
+    """The first word of the method's name: asv's `time`, `track` or `peakmem`."""
+    return key[0].rsplit(".", 1)[-1].split("_")[0]
 
 
 def _selector(key: Key) -> str:
@@ -191,7 +192,7 @@ class Gate:
         subprocess.run(
             [*asv, "machine", "--yes", "--config", str(path)], cwd=self.root, capture_output=True, check=True
         )
-        command = [*asv, "run", "--config", str(path), f"{commit}^!"]
+        command = [*asv, "run", "--config", str(path), f"{commit}^!", "--record-samples"]
         if keys:
             command += ["--bench", "|".join(f"^{re.escape(_selector(key))}$" for key in keys)]
         elif self.bench:

@@ -43,9 +43,8 @@ class Touched(list):
 class Steps:
     version = "1"
     params = [1000, 20000]
-    sample_time = 0.02
     warmup_time = 0.02
-    repeat = (10, 25, 1.5)
+    repeat = (10, 5000, 0.4)
     timer = time.process_time
 
     def setup(self, size):

@@ -1,9 +1,27 @@
 """The gate on a small repository of its own: asv runs for real, in a virtualenv that sees this one's packages."""
 
+import json
+import math
+
 import pytest
 
 from harness import gate
-from harness.gate import BAD, BROKEN, BUILD, LOOKS, NOTHING, PASSED, TURNS, WORSE, Gate, Side, compare, judge
+from harness.gate import (
+    BAD,
+    BROKEN,
+    BUILD,
+    LOOKS,
+    NOTHING,
+    PASSED,
+    TURNS,
+    WORSE,
+    AsvError,
+    Gate,
+    Side,
+    compare,
+    judge,
+    read,
+)
 from tests.harness.scratch import OFFLINE, build, git
 
 
@@ -50,6 +68,22 @@ def test_every_outcome_has_its_own_code_and_words(scratch, offline, monkeypatch,
     capsys.readouterr()
     assert gate.main([commits["base"], commits["same"], "--bench", "nonesuch"]) == NOTHING
     assert capsys.readouterr().out == "no benchmark matches 'nonesuch'\n"
+
+
+def test_a_turn_is_read_as_its_fastest_sample(tmp_path):
+    results = {
+        "b.time_a": [[2.0, None, math.nan], [["1", "2", "3"]], [[3.0, 1.0, 2.0], None, None], 0.1],
+        "b.track_b": [[7.0], [], None, 0.1],
+    }
+    stored = {"result_columns": ["result", "params", "samples", "duration"], "results": results}
+    (tmp_path / "machine").mkdir()
+    (tmp_path / "machine" / "01234567-environment.json").write_text(json.dumps(stored))
+    found = read(tmp_path, "0123456789")
+    assert found.turns == {("b.time_a", "1"): [1.0], ("b.track_b", ""): [7.0]}
+    assert found.broken == {("b.time_a", "2")}
+    assert found.built
+    with pytest.raises(AsvError, match="asv stored nothing for fedcba98"):
+        read(tmp_path, "fedcba9876")
 
 
 def side(broken=(), **numbers):
