@@ -5,6 +5,7 @@ asv's own exit codes do not tell a regression from a failed build, and its `comp
     0  nothing slower, nothing grown       4  nothing was measured on both sides
     1  slower, or an exact number grew     5  a commit did not build
     2  bad input, or asv itself failed     6  a benchmark that ran at BASE does not at HEAD
+    3  too noisy to tell
 
 Exact numbers (`track_*`) must not grow at all. Times are compared by their fastest sample, base and head in turns. A
 busy spell can slow a commit's every turn, and so hide a slow-down as well as feign one: a time is looked at again,
@@ -22,11 +23,11 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from enum import IntEnum
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-PASSED, WORSE, BAD, NOTHING, BUILD, BROKEN = 0, 1, 2, 4, 5, 6
 FACTOR = 1.3  # between the 1.02 or so of an A/A and the 1.5 that must be caught
 NEAR = 1.05  # a minimum is believed when two turns came this near it
 TURNS = ("base", "head", "head", "base")
@@ -34,6 +35,18 @@ LOOKS = 4
 CONFIRMED = 3  # turns of each side before a time counts as slower
 
 Key = tuple[str, str]  # benchmark, parameters
+
+
+class Code(IntEnum):
+    """What the gate exits with."""
+
+    PASSED = 0
+    WORSE = 1
+    BAD = 2
+    NOISY = 3
+    NOTHING = 4
+    BUILD = 5
+    BROKEN = 6
 
 
 class AsvError(RuntimeError):
@@ -73,7 +86,7 @@ class Side:
 class Report:
     """An exit code, and the lines to print."""
 
-    code: int
+    code: Code
     lines: list[str]
 
 
@@ -81,12 +94,12 @@ def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[
     """The report, and the times that want another look: they seem slower, or no second turn bears the first one out."""
     for name, side in (("BASE", base), ("HEAD", head)):
         if not side.built:
-            return Report(BUILD, [f"build failed: {name}"]), []
+            return Report(Code.BUILD, [f"build failed: {name}"]), []
     newly_broken = sorted(head.broken & set(base.turns))
     gone = sorted(set(base.turns) - set(head.turns) - head.broken)
     shared = sorted(set(base.turns) & set(head.turns))
     if not shared and not newly_broken and not gone:
-        return Report(NOTHING, ["nothing was measured on both sides"]), []
+        return Report(Code.NOTHING, ["nothing was measured on both sides"]), []
     lines, doubtful = [], []
     for key in shared:
         before, after = base.fastest(key), head.fastest(key)
@@ -102,7 +115,7 @@ def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[
             doubtful.append(key)
     broken = [f"broken at HEAD: {_shown(key)}" for key in newly_broken]
     broken += [f"ran at BASE, skipped or missing at HEAD: {_shown(key)}" for key in gone]
-    code = BROKEN if broken else WORSE if lines else PASSED
+    code = Code.BROKEN if broken else Code.WORSE if lines else Code.PASSED
     return Report(code, broken + lines + [f"{len(shared)} numbers compared"]), doubtful
 
 
@@ -223,7 +236,8 @@ def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
         for side, again in gate.measure(commits, doubtful).items():
             sides[side].add(again)
         report, doubtful = judge(sides["base"], sides["head"], factor)
-    return Report(report.code, report.lines + [f"too noisy to be sure of: {_shown(key)}" for key in doubtful])
+    code = Code.NOISY if doubtful and report.code == Code.PASSED else report.code
+    return Report(code, report.lines + [f"too noisy to be sure of: {_shown(key)}" for key in doubtful])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -240,9 +254,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         report = compare(Gate(Path.cwd(), options.bench), options.base, options.head, options.factor)
     except NoBenchmarksError as error:
-        report = Report(NOTHING, [str(error)])
+        report = Report(Code.NOTHING, [str(error)])
     except (AsvError, OSError, subprocess.CalledProcessError, json.JSONDecodeError) as error:
-        report = Report(BAD, [str(error)])
+        report = Report(Code.BAD, [str(error)])
     print("\n".join(report.lines))
     return report.code
 

@@ -1,6 +1,6 @@
 """Time of a few milliseconds' steps: engine × rule × size. The loop is inside: asv calls once per sample.
 
-One thread, so the processor's time: what else the machine does is not counted. Many short samples rather than a few long
+One thread, so the processor's time: what else the machine does is not counted. Many short samples, not a few long
 ones: the gate compares the fastest, and a short one more often falls between two disturbances.
 """
 

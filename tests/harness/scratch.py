@@ -10,7 +10,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from harness.gate import PASSED, WORSE, Gate, compare
+from harness.gate import Code, Gate, compare
 
 # asv and pip find everything in this environment's packages, and nowhere else.
 OFFLINE = {"ASV_PYTHONPATH": sysconfig.get_paths()["purelib"], "PIP_NO_INDEX": "1"}
@@ -117,7 +117,7 @@ def main(times: int) -> int:
         commits = build(root)
         right = {"same": 0, "slower": 0}
         for i in range(times):
-            for head, expected in (("same", PASSED), ("slower", WORSE)):
+            for head, expected in (("same", Code.PASSED), ("slower", Code.WORSE)):
                 report = compare(Gate(root), commits["base"], commits[head])
                 right[head] += report.code == expected
                 print(i, head, report.code, *report.lines, flush=True)
