@@ -1,11 +1,7 @@
 """`make asv-compare`: a gate on two commits, measured by asv in turns and judged here.
 
-asv's own exit codes do not tell a regression from a failed build, and its `compare` always exits 0. This one says:
-
-    0  nothing slower, nothing grown       4  nothing was measured on both sides
-    1  slower, or an exact number grew     5  a commit did not build
-    2  bad input, or asv itself failed     6  a benchmark that ran at BASE does not at HEAD
-    3  too noisy to tell
+asv's own exit codes do not tell a regression from a failed build, and its `compare` always exits 0. The gate's own
+tell every outcome apart.
 
 Exact numbers (`track_*`) must not grow at all. Times are compared by their fastest sample, base and head in turns. A
 busy spell can slow a commit's every turn, and so hide a slow-down as well as feign one: a time is looked at again,
@@ -38,15 +34,23 @@ Key = tuple[str, str]  # benchmark, parameters
 
 
 class Code(IntEnum):
-    """What the gate exits with."""
+    """What the gate exits with. (make turns every failure into its own 2, and prints this one.)"""
 
-    PASSED = 0
-    WORSE = 1
-    BAD = 2
-    NOISY = 3
-    NOTHING = 4
-    BUILD = 5
-    BROKEN = 6
+    words: str
+
+    PASSED = 0, "nothing slower, nothing grown"
+    WORSE = 1, "slower, or an exact number grew"
+    BAD = 2, "bad input, or asv itself failed"
+    NOISY = 3, "too noisy to tell"
+    NOTHING = 4, "nothing was measured on both sides"
+    BUILD = 5, "a commit did not build"
+    BROKEN = 6, "a benchmark that ran at BASE does not at HEAD"
+
+    def __new__(cls, value: int, words: str) -> Code:
+        """A number with its meaning."""
+        code = int.__new__(cls, value)
+        code._value_, code.words = value, words
+        return code
 
 
 class AsvError(RuntimeError):
@@ -99,7 +103,7 @@ def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[
     gone = sorted(set(base.turns) - set(head.turns) - head.broken)
     shared = sorted(set(base.turns) & set(head.turns))
     if not shared and not newly_broken and not gone:
-        return Report(Code.NOTHING, ["nothing was measured on both sides"]), []
+        return Report(Code.NOTHING, []), []
     lines, doubtful = [], []
     for key in shared:
         before, after = base.fastest(key), head.fastest(key)
@@ -242,8 +246,11 @@ def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command."""
+    codes = "exit codes:\n" + "\n".join(f"  {code:d}  {code.words}" for code in Code)
     layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="python -m harness.gate", description=__doc__, formatter_class=layout)
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.gate", description=__doc__, epilog=codes, formatter_class=layout
+    )
     parser.add_argument("base", help="commit to compare with")
     parser.add_argument("head", nargs="?", default="HEAD", help="commit to judge")
     parser.add_argument("--factor", type=float, default=FACTOR, help=f"times may grow by this ({FACTOR})")
@@ -257,7 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
         report = Report(Code.NOTHING, [str(error)])
     except (AsvError, OSError, subprocess.CalledProcessError, json.JSONDecodeError) as error:
         report = Report(Code.BAD, [str(error)])
-    print("\n".join(report.lines))
+    print("\n".join([*report.lines, f"{report.code.words} (exit code {report.code:d})"]))
     return report.code
 
 
