@@ -13,31 +13,10 @@ from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.timing import alternating, seconds
 from tests.benchmarks.lines import report
+from tests.benchmarks.numpy_loops import value_loop
 from tests.problems import baird
 
 STEPS = 2000
-
-
-def numpy_loop(steps):
-    """The same run as one writes it first: draw a transition, compute δ and u, update θ and w."""
-    table, features, theta = baird()
-    states, nexts, ratios = table.state, table.next_state, table.rho
-
-    def run():
-        rng = np.random.default_rng(0)
-        parameters, w, s = theta[0].copy(), np.zeros(8), 0
-        for _ in range(steps):
-            outcome = 7 * s + rng.integers(7)
-            s, s_next, rho = states[outcome], nexts[outcome], ratios[outcome]
-            phi, phi_next = features[s], features[s_next]
-            delta = 0.99 * (parameters @ phi_next) - parameters @ phi
-            u = w @ phi
-            parameters += 2**-8 * rho * u * (phi - 0.99 * phi_next)
-            w += 2**-8 * (rho * delta - u) * phi
-            s = s_next
-        return parameters
-
-    return run
 
 
 def engine_run(target, theta, lanes, steps, threads):
@@ -51,8 +30,10 @@ def engine_run(target, theta, lanes, steps, threads):
 def test_against_a_plain_numpy_loop(benchmark):
     ours = engine_run(ValueTarget(), baird()[2], 64, STEPS, threads=1)
     ours()
-    ratio = 64 / alternating(ours, numpy_loop(STEPS))
+    ratio = 64 / alternating(ours, value_loop(STEPS))
     report(benchmark, "numpy loop / linear engine, GTD2 on Baird's star, one thread", ratio, "≥ 150")
+    undrawn = 64 / alternating(ours, value_loop(STEPS, draw=False))
+    report(benchmark, "the same, but for the loop every transition is drawn beforehand", undrawn, "-")
     benchmark(ours)
     report(benchmark, "ns per lane-step", benchmark.stats.stats.min / 64 / STEPS * 1e9, "-")
     assert ratio >= 150
