@@ -2,7 +2,7 @@
 
 import contextlib
 
-RULES = ["gtd2", "tdc", "td", "residual_gradient"]
+RULES = ["gtd2", "tdc", "tdrc", "greedy_gq", "residual_gradient", "td"]
 SIZES = {"2k": (6, (50,), 30), "300k": (64, (512, 512), 50), "4M": (64, (2000, 2000), 51)}
 
 
