@@ -26,7 +26,7 @@ def list_problems(as_json: bool = AsJson) -> None:
             "name": name,
             "states": mdp.states,
             "actions": mdp.actions,
-            "features": mdp.features.shape[1],
+            "features": mdp.features.shape[1] if problem.network is None else None,
             "gamma": mdp.gamma,
             "summary": problem.summary,
             "source": problem.source,
@@ -35,7 +35,7 @@ def list_problems(as_json: bool = AsJson) -> None:
     if as_json:
         print_json(rows)
     else:
-        cells = [[f"{v:g}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
+        cells = [[_cell(value) for value in row.values()] for row in rows]
         print_table("", list(rows[0]), cells, numbers={1, 2, 3, 4})
 
 
@@ -67,6 +67,12 @@ def show(
     typer.echo("MSPBE is without the ½ that the paper writes in front of it.")
     if plot is not None:
         typer.echo(f"drawn to {plot}")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "nonlinear"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _shown(value: Any) -> str:

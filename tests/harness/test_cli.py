@@ -33,6 +33,9 @@ def test_problem_list_names_every_problem_once():
     names = [row["name"] for row in rows]
     assert len(set(names)) == len(names) >= 18
     assert {"baird", "boyan", "grid_world", "taxi"} <= set(names)
+    features = {row["name"]: row["features"] for row in rows}
+    assert features["baird"] == 8
+    assert features["spiral"] is None  # nonlinear: three one-hot inputs, one parameter
 
 
 def test_certify_has_its_keys():
