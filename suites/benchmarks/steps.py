@@ -53,7 +53,7 @@ class Mlp:
     timer = time.process_time
     repeat = REPEAT
     rounds = 1  # a process a round, and importing torch costs more than the samples
-    steps = {"2k": 50, "300k": 20, "4M": 1}  # noqa: RUF012 - asv reads class attributes
+    steps = {"2k": 20, "300k": 10, "4M": 1}  # noqa: RUF012 - asv reads class attributes
 
     def setup(self, rule, size):
         with since():
@@ -64,7 +64,7 @@ class Mlp:
         self.call()
 
     def time_steps(self, rule, size):
-        """50, 20 or 1 steps."""
+        """20, 10 or 1 steps."""
         for _ in range(self.steps[size]):
             self.call()
 
