@@ -28,7 +28,7 @@ class Watched:
         return item.item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.tally[0] += 1
+        self.tally[0] += np.size(self.values[index])
         self.values[index] = value
 
 

@@ -20,6 +20,7 @@ SOURCE = "Remark 2, abstract"
 FLOPS = 4.0  # a layer costs 12 products a weight, backprop 3
 MEMORY = 3.0  # of the parameters' bytes, w included
 EXPONENT = 1.5  # of time: caches alone bring backprop to 1.3, and a Hessian is at 2
+PER_PARAMETER = 1.25  # the top layer's softmax and target beside its products
 INPUTS, ATOMS = 16, 51
 
 Check = Callable[[str, Rule, Setting], Finding]
@@ -31,7 +32,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     made.append(
         Claim(
             id="cost/mlp/distribution",
-            says="the distribution costs its parameters and no more: work per parameter, 51 atoms against a value",
+            says=f"51 atoms cost their parameters: work a parameter at most {PER_PARAMETER} × a value's (gtd2, tdc)",
             source=SOURCE,
             check=_distribution,
         )
@@ -60,7 +61,12 @@ def claims(rule: Rule | None = None) -> list[Claim]:
 
 def _about(each: Rule, own: bool) -> list[Claim]:
     about: list[tuple[str, str, Check, str]] = [
-        ("mlp", "law", _layers, "the work of a step is c·in·out + e·out per layer, exactly"),
+        (
+            "mlp",
+            "law",
+            _layers,
+            "the work of a step is c·in·out + e·out per layer, and a part linear in the inputs, exactly",
+        ),
         ("mlp", "affine", _affine, "the work of a step is affine in d, exactly (one hidden layer)"),
         ("mlp", "passes", _passes, "matrix products a step do not depend on the number of atoms"),
         ("mlp", "flops", _flops, "a step costs at most 4.0 times backprop's multiply-adds"),
@@ -139,11 +145,12 @@ def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
     terms = [_terms(network) for network in networks]
     counts = [_work(engine, rule, network)[1].total for network in networks]
     law = exact_law(terms, counts)
-    first, rest = law.coefficients[:2]
+    first, rest, first_out, hidden_out, inputs, atoms, constant = law.coefficients
+    sizes = [network.size for network in networks]
     words = (
-        f"{first}·in·out in the first layer and {rest}·in·out in the others, plus terms in units and atoms; "
-        f"largest residual {law.residual} over {len(networks)} networks of {min(n.size for n in networks)} to "
-        f"{max(n.size for n in networks)} parameters"
+        f"{first}·in·out + {first_out}·out in the first layer, {rest}·in·out + {hidden_out}·out in later ones "
+        f"({atoms}·out in the last), {inputs}·inputs and {constant}; largest residual {law.residual} over "
+        f"{len(networks)} networks of {min(sizes)} to {max(sizes)} parameters"
     )
     return exactly(float(law.residual), 0.0, words, **_curve(networks, counts))
 
@@ -151,9 +158,7 @@ def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
 def _terms(network: Network) -> tuple[int, ...]:
     products = [rows * columns for rows, columns in pairwise(network.widths)]
     hidden = network.hidden
-    return (
-        products[0], sum(products[1:]), hidden[0], sum(hidden[1:]), network.inputs, network.atoms, len(hidden), 1
-    )  # fmt: skip
+    return products[0], sum(products[1:]), hidden[0], sum(hidden[1:]), network.inputs, network.atoms, 1
 
 
 def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
@@ -161,20 +166,13 @@ def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
 
     networks = _wide(engine)
     counts = [_work(engine, rule, network)[1].total for network in networks]
-    law = exact_law([(n.size, 1) for n in networks], _times_slope(networks, counts))
+    law = exact_law([(n.hidden[0], 1) for n in networks], counts)  # d is affine in the units, too
     slope = (counts[-1] - counts[0]) / (networks[-1].size - networks[0].size)
     words = (
         f"{slope:.4g} operations a parameter; largest residual {law.residual} over {len(networks)} sizes, "
         f"d = {networks[0].size} to {networks[-1].size}"
     )
     return exactly(float(law.residual), 0.0, words, **_curve(networks, counts))
-
-
-def _times_slope(networks: list[Network], counts: list[int]) -> list[int]:
-    """Counts are affine in hidden units with whole coefficients; in d = (inputs + 1 + atoms)·units + atoms they are
-    so after multiplying with what one unit adds to d."""
-    unit = networks[0].inputs + 1 + networks[0].atoms
-    return [unit * count for count in counts]
 
 
 def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
@@ -196,9 +194,7 @@ def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
         networks += [Network(256, (2000, 2000), 51), Network(64, (3100, 3100), 51)]
     ratios = []
     for network in networks:
-        theirs = backprop(network)
-        theirs.call()  # the first one makes no gradient to add to
-        ratios.append(_work(engine, rule, network)[1].products / count(theirs.call).products)
+        ratios.append(_work(engine, rule, network)[1].products / count(backprop(network).call).products)
     words = f"{min(ratios):.3f} to {max(ratios):.3f} times backprop's multiply-adds"
     return exactly(max(ratios), FLOPS, words, **_curve(networks, ratios, "multiply-adds / backprop's"))
 
@@ -211,11 +207,11 @@ def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
     widths = (1_500, 2_500, 5_000, 10_000) + ((50_000, 150_000) if engine == "mlp" else ())
     networks = [Network(INPUTS, (hidden,), ATOMS) for hidden in widths]
     extra = [_work(engine, rule, n)[0].peak + _work(engine, rule, n)[2] for n in networks]
-    law = exact_law([(n.size, 1) for n in networks], _times_slope(networks, extra))
+    law = exact_law([(n.hidden[0], 1) for n in networks], extra)
     shares = [bytes_ / (4 * n.size) for n, bytes_ in zip(networks, extra, strict=True)]
     words = (
         f"{min(shares):.3f} to {max(shares):.3f} × the parameters' bytes; largest residual from an affine law "
-        f"{law.residual / (INPUTS + 1 + ATOMS):.0f} bytes, d = {networks[0].size} to {networks[-1].size}"
+        f"{law.residual} bytes, d = {networks[0].size} to {networks[-1].size}"
     )
     return exactly(
         MEMORY + law.residual if law.residual else max(shares),
@@ -258,10 +254,10 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     shapes = [(3, 500), (11, 100), (3, 9), (21, 150), (51, 200), (11, 3000), (101, 1000)]
     if setting.profile != "ci" and rule is gtd2:  # two minutes in Python
         shapes += [(101, 100_000)]
-    terms = [((atoms - 1) * k, atoms - 1, k, 1) for atoms, k in shapes]
+    terms = [((atoms - 1) * k, atoms - 1, 1) for atoms, k in shapes]
     counts = [count_touches(rule, CdfTarget(0, 10, atoms), k) for atoms, k in shapes]
     law = exact_law(terms, counts)
-    a, b, _, c = law.coefficients
+    a, b, c = law.coefficients
     sizes = [term[0] for term in terms]
     words = f"{a}·d + {b}·outputs + {c}; largest residual {law.residual}, d = {min(sizes)} to {max(sizes)}"
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
@@ -274,15 +270,14 @@ def _distribution(setting: Setting) -> Finding:
     from harness.timing import alternating
 
     scalar, law = Network(INPUTS, (256, 256), 1), Network(INPUTS, (256, 256), ATOMS)
-    work = [_work("mlp", gtd2, network)[1].total for network in (scalar, law)]
-    per_parameter = (work[1] / law.size) / (work[0] / scalar.size)
-    make = _maker("mlp", gtd2)
-    time = alternating(make(law).call, make(scalar).call)
-    words = (
-        f"{law.size / scalar.size:.2f} × the parameters, {work[1] / work[0]:.2f} × the work, {time:.2f} × the time; "
-        f"work per parameter {per_parameter:.3f} × a value's"
-    )
-    return exactly(per_parameter, 1.25, words)
+    words, shares = f"{law.size / scalar.size:.2f} × the parameters", []
+    for rule in (gtd2, tdc):
+        work = [_work("mlp", rule, network)[1].total for network in (scalar, law)]
+        shares.append((work[1] / law.size) / (work[0] / scalar.size))
+        make = _maker("mlp", rule)
+        time = alternating(make(law).call, make(scalar).call)
+        words += f"; {rule.name}: {work[1] / work[0]:.2f} × the work, {time:.2f} × the time"
+    return exactly(max(shares), PER_PARAMETER, f"{words}; work per parameter {max(shares):.3f} × a value's")
 
 
 def _curve(networks: list[Network], y: list[int] | list[float], name: str = "operations a step") -> dict[str, Any]:

@@ -30,6 +30,7 @@ def linear():
     module = torch.nn.Linear(k, n, bias=False)
     optimiser, goal = torch.optim.SGD(module.parameters(), lr=SMALL), torch.rand(n)
     x, x_next = (torch.as_tensor(row) for row in features[:2])
+    x32 = x.float()
     start = torch.zeros(n * k, dtype=torch.float64)
     sample = oracles.Sample(
         lambda at, x: at.reshape(n, k) @ x, start, start, x, x_next, torch.as_tensor(T), torch.as_tensor(t), rho
@@ -40,7 +41,7 @@ def linear():
 
     def backprop():
         optimiser.zero_grad()
-        (module(x.float()) - goal).square().sum().backward()
+        (module(x32) - goal).square().sum().backward()
         optimiser.step()
 
     def loop():

@@ -49,6 +49,8 @@ def test_every_outcome_has_its_own_code_and_words(scratch, offline, monkeypatch,
     assert words == "build failed: HEAD"
     code, words = outcome("same", base="no build")
     assert (code, words) == (Code.BUILD, "build failed: BASE")
+    code, words = outcome("no build", base="no build")
+    assert (code, words) == (Code.BUILD, "build failed: BASE")
     monkeypatch.chdir(root)
     capsys.readouterr()
     assert gate.main([commits["base"], commits["same"], "--bench", "nonesuch"]) == Code.NOTHING
@@ -81,10 +83,11 @@ def side(broken=(), **numbers):
 def test_judging():
     base = side(time_a=1.0, track_b=100.0, peakmem_c=50.0)
     assert judge(base, base)[0].code == Code.PASSED
-    report, doubtful = judge(base, side(time_a=1.29, track_b=99.0, peakmem_c=60.0))
+    report, doubtful = judge(base, side(time_a=1.29, track_b=99.0, peakmem_c=52.0))
     assert (report.code, doubtful) == (Code.PASSED, [])
     report, doubtful = judge(base, side(time_a=1.31, track_b=100.0, peakmem_c=50.0))
-    assert (report.code, doubtful) == (Code.WORSE, [("b.time_a", "")])
+    assert (report.code, doubtful) == (Code.NOISY, [("b.time_a", "")])
+    assert judge(base, side(time_a=[1.31] * 3, track_b=100.0, peakmem_c=50.0))[0].code == Code.WORSE
     report, doubtful = judge(base, side(time_a=1.0, track_b=101.0, peakmem_c=50.0))
     assert (report.code, doubtful) == (Code.WORSE, [])
     assert report.lines[0].startswith("grew: b.track_b")
@@ -95,6 +98,14 @@ def test_judging():
     assert report.lines[0] == "ran at BASE, skipped or missing at HEAD: b.peakmem_c()"
     assert judge(side(time_a=1.0), side(time_a=1.0, broken=[("b.time_z", "")]))[0].code == Code.PASSED  # new and broken
     assert judge(side(track_b=0.0), side(track_b=1.0))[0].code == Code.WORSE
+    assert judge(side(track_b=-5.0), side(track_b=-5.0))[0].code == Code.PASSED
+    assert judge(side(track_b=100.0), side(track_b=[100.0, 250.0]))[0].code == Code.WORSE  # not exact after all
+    assert judge(base, side(time_a=1.0, track_b=100.0, peakmem_c=[53.0] * 3))[0].code == Code.WORSE
+    report, _ = judge(side(time_a=1.0), side(time_a=1.02, time_z=1.0))
+    assert report.lines == [
+        "did not run at BASE, so not compared: b.time_z()",
+        "1 numbers compared; the times' largest ratio is 1.020, b.time_a()",
+    ]
     known = side(broken=[("b.time_z", "")], time_a=1.0)
     assert judge(known, known)[0].code == Code.PASSED  # it was broken before
     assert judge(Side(built=False), base)[0].lines == ["build failed: BASE"]
@@ -136,7 +147,19 @@ def test_a_time_that_never_settles_is_named():
     wild = Rehearsed(*[([4.0 - i / 2, 9.0], [1.0, 1.0]) for i in range(LOOKS)])
     report = compare(wild, "a", "b")
     assert (report.code, wild.taken) == (Code.NOISY, LOOKS)
-    assert report.lines[-1] == "too noisy to be sure of: b.time_a()"
+    assert "too noisy to be sure of: b.time_a()" in report.lines
+
+
+def test_a_time_that_seems_slower_and_never_settles_is_not_called_slower():
+    """One lucky turn of base, and head is the faster one ever after."""
+    lucky = Rehearsed(([1.0, 1.5], [1.4, 1.42]), *[([1.5, 1.5], [1.4, 1.45])] * (LOOKS - 1))
+    assert compare(lucky, "a", "b").code == Code.NOISY
+
+
+def test_a_crash_is_not_a_slow_down(monkeypatch, capsys):
+    monkeypatch.setattr(gate, "compare", lambda *_: {}["missing"])
+    assert gate.main(["HEAD"]) == Code.BAD
+    assert capsys.readouterr().out.startswith("KeyError: 'missing'\n")
 
 
 def test_bad_input_is_named_and_has_code_2(capsys, tmp_path, monkeypatch):

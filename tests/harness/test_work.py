@@ -50,6 +50,16 @@ def test_products_are_half_of_torchs_flops(make):
     assert theirs.get_total_flops() == 2 * count(step.call).products
 
 
+def test_products_of_the_mlp_engine_are_those_of_its_equations():
+    """torch's own counter does not know the in-place products. 3 rows forward and back, the tangent's 1 and 1 beside
+    them, 3 + 1 outer products; the bottom layer has no tangent below it and passes nothing down; nor do biases."""
+    inputs, hidden, atoms = 6, 50, 30
+    bottom = (inputs + 1) * hidden * (2 + 1 + 2 + 1)
+    top = (hidden + 1) * atoms * (3 + 1 + 3 + 1) + hidden * atoms * (3 + 1)
+    step = mlp_step(rules.gtd2, Network(inputs, (hidden,), atoms))
+    assert count(step.call).products == bottom + top == 20_340
+
+
 def test_a_network_counts_its_parameters():
     network = Network(5, (20, 30), 7)
     assert network.size == sum(p.numel() for p in network.module().parameters())

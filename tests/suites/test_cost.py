@@ -6,6 +6,7 @@ import torch
 from algorithms.engines import mlp
 from algorithms.rule import Cotangents, Promise, rule
 from algorithms.rules import gtd2
+from harness import peers, touches
 from harness.claims import Setting
 from harness.verdicts import Verdict
 from suites import cost
@@ -50,9 +51,7 @@ def test_a_quadratic_engine_breaks_the_affine_law(monkeypatch):
 
 
 def cost_network(hidden):
-    from harness.peers import Network
-
-    return Network(cost.INPUTS, (hidden,), cost.ATOMS)
+    return peers.Network(cost.INPUTS, (hidden,), cost.ATOMS)
 
 
 def test_a_second_backward_pass_is_more_than_four_backprops(monkeypatch):
@@ -87,3 +86,20 @@ def test_importing_the_suite_is_light():
 
     code = "import suites.cost, sys; suites.cost.claims(); sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("extra", [lambda outputs, k: k, lambda outputs, k: outputs**2])
+def test_a_kernel_that_touches_more_breaks_the_law(monkeypatch, extra):
+    assert verdict(cost._touches, "linear", gtd2) is Verdict.PASS
+    counted = touches.count_touches
+    monkeypatch.setattr(
+        touches, "count_touches", lambda rule, target, k: counted(rule, target, k) + extra(target.outputs, k)
+    )
+    assert verdict(cost._touches, "linear", gtd2) is Verdict.FAIL
+
+
+def test_a_distribution_by_explicit_jacobians_costs_more_than_its_parameters(monkeypatch):
+    assert cost._distribution(Setting()).verdict is Verdict.PASS
+    cost._work.cache_clear()
+    monkeypatch.setattr(cost, "_maker", lambda engine, rule: peers.explicit_jacobian)
+    assert cost._distribution(Setting()).verdict is Verdict.FAIL

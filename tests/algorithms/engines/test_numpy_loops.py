@@ -8,10 +8,22 @@ from algorithms import rules
 from algorithms.engines.linear import LinearEngine
 from algorithms.engines.mlp import MlpEngine
 from algorithms.streams import lane_streams
-from algorithms.targets import CdfTarget
+from algorithms.targets import CdfTarget, ValueTarget
 from algorithms.transitions import Batch
 from tests.benchmarks import numpy_loops
 from tests.problems import baird
+
+
+@pytest.mark.parametrize("loop", [numpy_loops.value_loop, numpy_loops.tabled_loop])
+def test_steps_on_values(loop):
+    table, features, start = baird()
+    engine = LinearEngine(rules.gtd2, table, features, ValueTarget())
+    state = engine.start(start, lane_streams(0, range(1)))
+    drawn = engine.start(start, lane_streams(0, range(1))).sampler.draw(200)[:, 0]
+    engine.run(state, len(drawn), numpy_loops.ALPHA, numpy_loops.BETA)
+    theta, w = loop(drawn)
+    assert state.theta[0, 0] == pytest.approx(theta, abs=1e-11)
+    assert state.w[0, 0] == pytest.approx(w, abs=1e-11)
 
 
 def test_linear_steps():
