@@ -20,7 +20,7 @@ SOURCE = "Remark 2, abstract"
 FLOPS = 4.0  # a layer costs 12 products a weight, backprop 3
 MEMORY = 3.0  # of the parameters' bytes, w included
 EXPONENT = 1.5  # of time: caches alone bring backprop to 1.3, and a Hessian is at 2
-PER_PARAMETER = 1.25  # the top layer's softmax and target beside its products
+PER_PARAMETER = 1.05  # the top layer's softmax and target beside its products
 INPUTS, ATOMS = 16, 51
 
 Check = Callable[[str, Rule, Setting], Finding]
