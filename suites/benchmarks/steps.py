@@ -1,26 +1,15 @@
-"""Time of a few milliseconds' steps: engine × rule × size. The loop is inside: asv calls once per sample.
+"""Time of a few milliseconds' steps: engine × rule × size. The loop is inside: asv calls once per sample."""
 
-One thread, so the processor's time: what else the machine does is not counted. Many short samples, not a few long
-ones: the gate compares the fastest, and a short one more often falls between two disturbances.
-"""
+from .common import RULES, SIZES, Timed, network, one_thread, since
 
-import time
-
-from .common import RULES, SIZES, network, one_thread, since
-
-REPEAT = (10, 1000, 1.0)  # samples at least, at most, seconds
 LINEAR = {"value 8": ("value", 8), "21 atoms 8": ("cdf", 8), "value 1000": ("value", 1000)}
 
 
-class Linear:
+class Linear(Timed):
     """64 lanes on one thread."""
 
     params = (RULES, list(LINEAR))
     param_names = ("rule", "size")
-    version = "3"
-    timer = time.process_time
-    repeat = REPEAT
-    rounds = 1  # a process a round, and importing torch costs more than the samples
 
     def setup(self, rule, size):
         with since():
@@ -44,15 +33,11 @@ class Linear:
         self.engine.run(self.state, self.steps, 1e-9, 1e-9, threads=1)
 
 
-class Mlp:
+class Mlp(Timed):
     """One lane, batch 1."""
 
     params = (RULES, list(SIZES))
     param_names = ("rule", "parameters")
-    version = "3"
-    timer = time.process_time
-    repeat = REPEAT
-    rounds = 1  # a process a round, and importing torch costs more than the samples
     steps = {"2k": 20, "300k": 10, "4M": 1}  # noqa: RUF012 - asv reads class attributes
 
     def setup(self, rule, size):
@@ -69,15 +54,11 @@ class Mlp:
             self.call()
 
 
-class Module:
+class Module(Timed):
     """One lane, batch 1, by torch.func."""
 
     params = (RULES, ["2k", "300k"])
     param_names = ("rule", "parameters")
-    version = "3"
-    timer = time.process_time
-    repeat = REPEAT
-    rounds = 1  # a process a round, and importing torch costs more than the samples
 
     def setup(self, rule, size):
         with since():
