@@ -30,7 +30,8 @@ MEMORY = 1.05  # of a process of 250 MB that imports torch
 NEAR = 1.05  # a minimum is believed when two turns came this near it
 TURNS = ("base", "head", "head", "base")
 LOOKS = 4
-CONFIRMED = 3  # turns of each side before a time counts as slower
+CONFIRMED = 3  # turns of each side before anything but an exact number counts as worse
+WORDS = {"track": "grew", "time": "slower"}
 
 Key = tuple[str, str]  # benchmark, parameters
 
@@ -82,10 +83,15 @@ class Side:
         for key, numbers in turn.turns.items():
             self.turns.setdefault(key, []).extend(numbers)
 
-    def settled(self, key: Key) -> bool:
-        """Did a second turn come near the fastest?"""
-        first, *others = sorted(self.turns[key])
-        return bool(others) and others[0] <= NEAR * first
+    def readings(self, key: Key, last: bool) -> list[float]:
+        """Times that a verdict must hold for: the fastest turn's, if a second came near it, else none as yet.
+
+        At the last look one turn may stand alone before two that agree; then a verdict must hold with it and without.
+        """
+        first, second, third = sorted([*self.turns[key], math.inf, math.inf])[:3]
+        if second <= NEAR * first:
+            return [first]
+        return [first, second] if last and third <= NEAR * second else []
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,8 @@ class Report:
     lines: list[str]
 
 
-def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[Key]]:
-    """The report, and the keys that want another look: they seem worse, or no second turn bears the first one out."""
+def judge(base: Side, head: Side, factor: float = FACTOR, last: bool = True) -> tuple[Report, list[Key]]:
+    """The report, and the keys of which there is no telling: before the `last` look, those that want another one."""
     for name, side in (("BASE", base), ("HEAD", head)):
         if not side.built:
             return Report(Code.BUILD, [f"build failed: {name}"]), []
@@ -109,31 +115,37 @@ def judge(base: Side, head: Side, factor: float = FACTOR) -> tuple[Report, list[
     unknown = [f"did not run at BASE, so not compared: {_shown(key)}" for key in fresh]
     if not shared and not broken:
         return Report(Code.NOTHING, unknown), []
-    worse, doubtful, sure = [], [], False
-    for key in shared:
-        before, after = min(base.turns[key]), (max if _kind(key) == "track" else min)(head.turns[key])
-        slower = after > before + (_allowed(key, factor) - 1) * abs(before)
-        if slower:
-            verb = {"track": "grew", "time": "slower"}.get(_kind(key), "more memory")
-            worse.append(f"{verb}: {_shown(key)}  {before:.6g} → {after:.6g}  ({_ratio(before, after)})")
-        unsettled = _kind(key) == "time" and not (base.settled(key) and head.settled(key))
-        hasty = slower and _kind(key) != "track" and len(head.turns[key]) < CONFIRMED
-        if unsettled or hasty:
-            doubtful.append(key)
-        else:
-            sure |= slower
-    code = Code.BROKEN if broken else Code.WORSE if sure else Code.NOISY if doubtful else Code.PASSED
-    noisy = [f"too noisy to be sure of: {_shown(key)}" for key in doubtful]
-    return Report(code, [*broken, *worse, *unknown, *noisy, _summary(base, head, shared)]), doubtful
+    answers = {key: _worse(key, base, head, factor, last) for key in shared}
+    worse = [_line(WORDS.get(_kind(key), "more memory"), key, base, head) for key in shared if answers[key]]
+    doubtful = [key for key in shared if answers[key] is None]
+    noisy = [_line("too noisy to be sure of", key, base, head) for key in doubtful]
+    code = Code.BROKEN if broken else Code.WORSE if worse else Code.NOISY if noisy else Code.PASSED
+    return Report(code, [*broken, *worse, *noisy, *unknown, _summary(base, head, shared)]), doubtful
 
 
-def _allowed(key: Key, factor: float) -> float:
-    """What a number may be multiplied with."""
-    return {"track": 1 + 1e-9, "time": factor}.get(_kind(key), MEMORY)
+def _worse(key: Key, base: Side, head: Side, factor: float, last: bool) -> bool | None:
+    """Did this number grow by more than it may? None if the turns do not tell."""
+    before, after = base.turns[key], head.turns[key]
+    if _kind(key) == "track":
+        return _exceeds(min(before), max(after), 1 + 1e-9)
+    if _kind(key) == "time":
+        pairs = list(product(base.readings(key, last), head.readings(key, last)))
+    else:
+        pairs = [(min(before), min(after))]
+    answers = {_exceeds(*pair, factor if _kind(key) == "time" else MEMORY) for pair in pairs}
+    if len(answers) != 1 or (True in answers and len(after) < CONFIRMED):
+        return None
+    return True in answers
 
 
-def _ratio(before: float, after: float) -> str:
-    return f"{after / before:.3f} ×" if before else "from nothing"
+def _exceeds(before: float, after: float, factor: float) -> bool:
+    return after > before + (factor - 1) * abs(before)
+
+
+def _line(words: str, key: Key, base: Side, head: Side) -> str:
+    before, after = min(base.turns[key]), (max if _kind(key) == "track" else min)(head.turns[key])
+    ratio = f"{after / before:.3f} ×" if before else "from nothing"
+    return f"{words}: {_shown(key)}  {before:.6g} → {after:.6g}  ({ratio})"
 
 
 def _summary(base: Side, head: Side, shared: list[Key]) -> str:
@@ -265,15 +277,16 @@ def _last_words(text: str) -> str:
 def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
     """Measure and judge, then look again at what is doubtful until it is settled, or LOOKS are spent."""
     commits = {"base": gate.resolve(base), "head": gate.resolve(head)}
-    sides = gate.measure(commits)
-    report, doubtful = judge(sides["base"], sides["head"], factor)
-    for _ in range(LOOKS - 1):
+    sides: dict[str, Side] = {"base": Side(), "head": Side()}
+    doubtful: list[Key] | None = None
+    for look in range(1, LOOKS + 1):
+        if doubtful:
+            print(f"looking again: {', '.join(map(_shown, doubtful))}", file=sys.stderr, flush=True)
+        for side, found in gate.measure(commits, doubtful).items():
+            sides[side].add(found)
+        report, doubtful = judge(sides["base"], sides["head"], factor, last=look == LOOKS)
         if not doubtful:
             break
-        print(f"looking again: {', '.join(map(_shown, doubtful))}", file=sys.stderr, flush=True)
-        for side, again in gate.measure(commits, doubtful).items():
-            sides[side].add(again)
-        report, doubtful = judge(sides["base"], sides["head"], factor)
     return report
 
 
