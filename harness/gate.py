@@ -1,12 +1,10 @@
-"""`make asv-compare`: a gate on two commits, measured by asv in turns and judged here.
+"""`make asv-compare`: a gate on two commits, measured by asv, base and head in turns.
 
-asv's own exit codes do not tell a regression from a failed build, and its `compare` always exits 0. The gate's own
-tell every outcome apart.
+Exact numbers (`track_*`) must not grow at all, times by no more than a factor, a process's memory by no more than 5 %
+(`harness.regressions`). What noise leaves in doubt is looked at again, alone, up to four looks in all.
 
-Exact numbers (`track_*`) must not grow at all, nor differ between a commit's turns. Times are compared by their
-fastest sample, base and head in turns. A busy spell can slow a commit's every turn, and so hide a slow-down as well as
-feign one: a time is looked at again, alone, if it seems slower or if no second turn came near a side's fastest; the
-fastest of all looks counts. peakmem is the process's own memory, torch and all, and hardly varies.
+asv's own exit codes do not tell a regression from a failed build, and its `compare` always exits 0. The gate's tell
+every outcome apart.
 """
 
 from __future__ import annotations
@@ -19,41 +17,14 @@ import shutil
 import subprocess
 import sys
 import traceback
-from dataclasses import dataclass, field
-from enum import IntEnum
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-FACTOR = 1.3  # between the 1.05 or less of an A/A (the gate prints the largest) and the 1.5 that must be caught
-MEMORY = 1.05  # of a process of 250 MB that imports torch
-NEAR = 1.05  # a minimum is believed when two turns came this near it
+from harness.regressions import FACTOR, Code, Key, Report, Side, judge, kind_of, shown
+
 TURNS = ("base", "head", "head", "base")
 LOOKS = 4
-CONFIRMED = 3  # turns of each side before anything but an exact number counts as worse
-WORDS = {"track": "grew", "time": "slower"}
-
-Key = tuple[str, str]  # benchmark, parameters
-
-
-class Code(IntEnum):
-    """What the gate exits with. (make turns every failure into its own 2, and prints this one.)"""
-
-    words: str
-
-    PASSED = 0, "nothing slower, nothing grown"
-    WORSE = 1, "slower, or an exact number grew"
-    BAD = 2, "bad input, or asv itself failed"
-    NOISY = 3, "too noisy to tell"
-    NOTHING = 4, "nothing was measured on both sides"
-    BUILD = 5, "a commit did not build"
-    BROKEN = 6, "a benchmark that ran at BASE does not at HEAD"
-
-    def __new__(cls, value: int, words: str) -> Code:
-        """A number with its meaning."""
-        code = int.__new__(cls, value)
-        code._value_, code.words = value, words
-        return code
 
 
 class AsvError(RuntimeError):
@@ -66,96 +37,6 @@ class NoBenchmarksError(AsvError):
 
 class BuildError(AsvError):
     """Neither commit could be built."""
-
-
-@dataclass
-class Side:
-    """What one commit gave: a number a turn, what failed, and whether it was built at all."""
-
-    built: bool = True
-    turns: dict[Key, list[float]] = field(default_factory=dict)
-    broken: set[Key] = field(default_factory=set)
-
-    def add(self, turn: Side) -> None:
-        """Another turn's numbers beside these."""
-        self.built &= turn.built
-        self.broken |= turn.broken
-        for key, numbers in turn.turns.items():
-            self.turns.setdefault(key, []).extend(numbers)
-
-    def readings(self, key: Key, last: bool) -> list[float]:
-        """Times that a verdict must hold for: the fastest turn's, if a second came near it, else none as yet.
-
-        At the last look one turn may stand alone before two that agree; then a verdict must hold with it and without.
-        """
-        first, second, third = sorted([*self.turns[key], math.inf, math.inf])[:3]
-        if second <= NEAR * first:
-            return [first]
-        return [first, second] if last and third <= NEAR * second else []
-
-
-@dataclass(frozen=True)
-class Report:
-    """An exit code, and the lines to print."""
-
-    code: Code
-    lines: list[str]
-
-
-def judge(base: Side, head: Side, factor: float = FACTOR, last: bool = True) -> tuple[Report, list[Key]]:
-    """The report, and the keys of which there is no telling: before the `last` look, those that want another one."""
-    for name, side in (("BASE", base), ("HEAD", head)):
-        if not side.built:
-            return Report(Code.BUILD, [f"build failed: {name}"]), []
-    shared = sorted(set(base.turns) & set(head.turns))
-    broken = [f"broken at HEAD: {_shown(key)}" for key in sorted(head.broken & set(base.turns))]
-    gone = sorted(set(base.turns) - set(head.turns) - head.broken)
-    broken += [f"ran at BASE, skipped or missing at HEAD: {_shown(key)}" for key in gone]
-    fresh = sorted((set(head.turns) | head.broken) - set(base.turns) - base.broken)
-    unknown = [f"did not run at BASE, so not compared: {_shown(key)}" for key in fresh]
-    if not shared and not broken:
-        return Report(Code.NOTHING, unknown), []
-    answers = {key: _worse(key, base, head, factor, last) for key in shared}
-    worse = [_line(WORDS.get(_kind(key), "more memory"), key, base, head) for key in shared if answers[key]]
-    doubtful = [key for key in shared if answers[key] is None]
-    noisy = [_line("too noisy to be sure of", key, base, head) for key in doubtful]
-    code = Code.BROKEN if broken else Code.WORSE if worse else Code.NOISY if noisy else Code.PASSED
-    return Report(code, [*broken, *worse, *noisy, *unknown, _summary(base, head, shared)]), doubtful
-
-
-def _worse(key: Key, base: Side, head: Side, factor: float, last: bool) -> bool | None:
-    """Did this number grow by more than it may? None if the turns do not tell."""
-    before, after = base.turns[key], head.turns[key]
-    if _kind(key) == "track":
-        return _exceeds(min(before), max(after), 1 + 1e-9)
-    if _kind(key) == "time":
-        pairs = list(product(base.readings(key, last), head.readings(key, last)))
-    else:
-        pairs = [(min(before), min(after))]
-    answers = {_exceeds(*pair, factor if _kind(key) == "time" else MEMORY) for pair in pairs}
-    if len(answers) != 1 or (True in answers and len(after) < CONFIRMED):
-        return None
-    return True in answers
-
-
-def _exceeds(before: float, after: float, factor: float) -> bool:
-    return after > before + (factor - 1) * abs(before)
-
-
-def _line(words: str, key: Key, base: Side, head: Side) -> str:
-    before, after = min(base.turns[key]), (max if _kind(key) == "track" else min)(head.turns[key])
-    ratio = f"{after / before:.3f} ×" if before else "from nothing"
-    return f"{words}: {_shown(key)}  {before:.6g} → {after:.6g}  ({ratio})"
-
-
-def _summary(base: Side, head: Side, shared: list[Key]) -> str:
-    """How many numbers, and the largest ratio of times: what the machine's noise left after all."""
-    ratios = {key: min(head.turns[key]) / min(base.turns[key]) for key in shared if _kind(key) == "time"}
-    said = f"{len(shared)} numbers compared"
-    if not ratios:
-        return said
-    largest = max(ratios, key=lambda key: ratios[key])
-    return f"{said}; the times' largest ratio is {ratios[largest]:.3f}, {_shown(largest)}"
 
 
 def read(folder: Path, commit: str) -> Side:
@@ -176,7 +57,7 @@ def read(folder: Path, commit: str) -> Side:
                 if value is None:
                     side.broken.add((name, words))
                 elif not math.isnan(value):
-                    timed = _kind((name, words)) == "time"
+                    timed = kind_of((name, words)) == "time"
                     number = min(samples[i]) if timed else value  # asv's value is the median
                     side.turns.setdefault((name, words), []).append(number)  # one of each environment
     side.built = any_ran
@@ -187,18 +68,9 @@ def _combinations(params: list[list[str]]) -> list[str]:
     return [", ".join(words) for words in product(*params)]
 
 
-def _kind(key: Key) -> str:
-    """What asv measures, by the method's name: `time`, `track`, `peakmem` …"""
-    return key[0].rsplit(".", 1)[-1].split("_")[0].replace("timeraw", "time")
-
-
 def _selector(key: Key) -> str:
     """As asv names what it may run: a benchmark without parameters has no brackets."""
-    return _shown(key) if key[1] else key[0]
-
-
-def _shown(key: Key) -> str:
-    return f"{key[0]}({key[1]})"
+    return shown(key) if key[1] else key[0]
 
 
 class Gate:
@@ -281,7 +153,7 @@ def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
     doubtful: list[Key] | None = None
     for look in range(1, LOOKS + 1):
         if doubtful:
-            print(f"looking again: {', '.join(map(_shown, doubtful))}", file=sys.stderr, flush=True)
+            print(f"looking again: {', '.join(map(shown, doubtful))}", file=sys.stderr, flush=True)
         for side, found in gate.measure(commits, doubtful).items():
             sides[side].add(found)
         report, doubtful = judge(sides["base"], sides["head"], factor, last=look == LOOKS)

@@ -10,7 +10,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from harness.gate import Code, Gate, compare
+from harness.gate import Gate, compare
+from harness.regressions import Code
 
 # asv and pip find everything in this environment's packages, and nowhere else.
 OFFLINE = {"ASV_PYTHONPATH": sysconfig.get_paths()["purelib"], "PIP_NO_INDEX": "1"}

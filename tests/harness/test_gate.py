@@ -6,7 +6,8 @@ import math
 import pytest
 
 from harness import gate
-from harness.gate import LOOKS, TURNS, AsvError, Code, Gate, Side, compare, judge, read
+from harness.gate import LOOKS, TURNS, AsvError, Gate, compare, read
+from harness.regressions import Code, Side, judge
 from tests.harness.scratch import OFFLINE, build, git
 
 
