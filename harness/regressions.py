@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import product
 
-FACTOR = 1.3  # between the 1.05 or less of an A/A (the summary shows the largest) and the 1.5 that must be caught
+FACTOR = 1.3  # between the 1.07 of an A/A (the summary shows the largest) and the 1.5 that must be caught
 MEMORY = 1.05  # of a process of 250 MB that imports torch
 NEAR = 1.05  # a minimum is believed when two turns came this near it
 CONFIRMED = 3  # turns of each side before anything but an exact number counts as worse
