@@ -57,11 +57,18 @@ def read(folder: Path, commit: str) -> Side:
                 if value is None:
                     side.broken.add((name, words))
                 elif not math.isnan(value):
-                    timed = kind_of((name, words)) == "time"
-                    number = min(samples[i]) if timed else value  # asv's value is the median
+                    number = _fast(samples[i]) if kind_of((name, words)) == "time" else value
                     side.turns.setdefault((name, words), []).append(number)  # one of each environment
     side.built = any_ran
     return side
+
+
+def _fast(samples: list[float]) -> float:
+    """The fastest sample but for 2 %: on a virtual machine the processor's clock falls short now and then.
+
+    asv's own value, the median, is at the mercy of whatever else runs.
+    """
+    return sorted(samples)[len(samples) // 50]
 
 
 def _combinations(params: list[list[str]]) -> list[str]:

@@ -59,16 +59,17 @@ def test_every_outcome_has_its_own_code_and_words(scratch, offline, monkeypatch,
     assert said == "no benchmark matches 'nonesuch'\nnothing was measured on both sides (exit code 4)\n"
 
 
-def test_a_turn_is_read_as_its_fastest_sample(tmp_path):
+def test_a_turn_is_read_as_its_fastest_sample_but_for_what_the_clock_lost(tmp_path):
     results = {
         "b.time_a": [[2.0, None, math.nan], [["1", "2", "3"]], [[3.0, 1.0, 2.0], None, None], 0.1],
         "b.track_b": [[7.0], [], None, 0.1],
+        "b.time_c": [[2.0], [], [[0.5] + [1.0] * 20 + [2.0] * 79], 0.1],
     }
     stored = {"result_columns": ["result", "params", "samples", "duration"], "results": results}
     (tmp_path / "machine").mkdir()
     (tmp_path / "machine" / "01234567-environment.json").write_text(json.dumps(stored))
     found = read(tmp_path, "0123456789")
-    assert found.turns == {("b.time_a", "1"): [1.0], ("b.track_b", ""): [7.0]}
+    assert found.turns == {("b.time_a", "1"): [1.0], ("b.track_b", ""): [7.0], ("b.time_c", ""): [1.0]}
     assert found.broken == {("b.time_a", "2")}
     assert found.built
     with pytest.raises(AsvError, match="asv stored nothing for fedcba98"):
