@@ -1,7 +1,7 @@
 """Exact work of a torch step: matrix products, elements touched, calls and memory, as the dispatcher sees them.
 
 torch's own FLOP counter knows matrix products only. Here everything else counts too: each operation that is not a view
-touches the elements it reads and those it writes.
+touches the elements of every tensor it is given and of every tensor it gives back (an `out=` tensor is both).
 """
 
 from __future__ import annotations
