@@ -49,7 +49,7 @@ asv: $(READY)  ## benchmark the last COMMITS commits (2) with asv, and make the 
 
 BASE ?= HEAD~1
 HEAD ?= HEAD
-asv-compare: $(READY)  ## is HEAD slower than BASE? the exit code tells (python -m harness.gate --help)
+asv-compare: $(READY)  ## is HEAD slower than BASE? (python -m harness.gate has an exit code for every answer)
 	$(BIN)/python -m harness.gate $(BASE) $(HEAD)
 
 asv-aa: $(READY)  ## the gate ten times on equal commits, and on one 1.5 times slower: how often is it right?

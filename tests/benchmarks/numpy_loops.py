@@ -10,44 +10,46 @@ from tests.problems import baird
 ALPHA = BETA = 2**-8
 
 
-def drawing(steps):
-    """Outcomes of a walk on Baird's star, each drawn when it is asked for."""
-    rng, table = np.random.default_rng(0), baird()[0]
-    s = 0
-    for _ in range(steps):
-        outcome = 7 * s + rng.integers(7)
-        s = table.next_state[outcome]
-        yield outcome
-
-
-def value_loop(outcomes):
-    """GTD2 on Baird's star; θ and w at the end."""
+def value_loop(steps, outcomes=None):
+    """GTD2 on Baird's star, to be called; it draws its transitions unless they are given. θ and w at the end."""
     table, features, start = baird()
     states, nexts, ratios = table.state, table.next_state, table.rho
-    theta, w = start[0].copy(), np.zeros(8)
-    for outcome in outcomes:
-        rho, phi, phi_next = ratios[outcome], features[states[outcome]], features[nexts[outcome]]
-        delta = 0.99 * (theta @ phi_next) - theta @ phi
-        u = w @ phi
-        theta += ALPHA * rho * u * (phi - 0.99 * phi_next)
-        w += BETA * (rho * delta - u) * phi
-    return theta, w
+
+    def run():
+        rng = np.random.default_rng(0)
+        theta, w, s = start[0].copy(), np.zeros(8), 0
+        for step in range(steps):
+            outcome = 7 * s + rng.integers(7) if outcomes is None else outcomes[step]
+            s, s_next, rho = states[outcome], nexts[outcome], ratios[outcome]
+            phi, phi_next = features[s], features[s_next]
+            delta = 0.99 * (theta @ phi_next) - theta @ phi
+            u = w @ phi
+            theta += ALPHA * rho * u * (phi - 0.99 * phi_next)
+            w += BETA * (rho * delta - u) * phi
+            s = s_next
+        return theta, w
+
+    return run
 
 
-def tabled_loop(outcomes):
+def tabled_loop(steps, outcomes):
     """The same with ρ, φ and α(φ − γφ') looked up by outcome: about as fast as numpy gets, a step at a time."""
     table, features, start = baird()
     phi = features[table.state]
     fall = phi - 0.99 * features[table.next_state]
     rows = list(zip(table.rho.tolist(), phi, fall, ALPHA * table.rho[:, None] * fall, strict=True))
-    theta, w = start[0].copy(), np.zeros(8)
-    for outcome in outcomes:
-        rho, here, down, move = rows[outcome]
-        u = w @ here
-        q = -BETA * (rho * (theta @ down) + u)
-        theta += u * move
-        w += q * here
-    return theta, w
+
+    def run():
+        theta, w = start[0].copy(), np.zeros(8)
+        for outcome in outcomes[:steps]:
+            rho, here, down, move = rows[outcome]
+            u = w @ here
+            q = -BETA * (rho * (theta @ down) + u)
+            theta += u * move
+            w += q * here
+        return theta, w
+
+    return run
 
 
 def linear_step(theta, w, phi, phi_next, T, t, rho, alpha, beta):

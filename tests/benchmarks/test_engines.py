@@ -17,7 +17,6 @@ from tests.problems import baird
 NETWORK = peers.Network(6, (50,), 30)
 LINEAR = CdfTarget(-1, 1, 30)
 LANES, STEPS = 64, 100
-SMALL = 1e-6
 
 
 def linear():
@@ -28,7 +27,7 @@ def linear():
     T, t = shift.matrix()[0], shift.constant[0]
     theta, w = np.zeros((n, k)), np.zeros((n, k))
     module = torch.nn.Linear(k, n, bias=False)
-    optimiser, goal = torch.optim.SGD(module.parameters(), lr=SMALL), torch.rand(n)
+    optimiser, goal = torch.optim.SGD(module.parameters(), lr=peers.SMALL), torch.rand(n)
     x, x_next = (torch.as_tensor(row) for row in features[:2])
     x32 = x.float()
     start = torch.zeros(n * k, dtype=torch.float64)
@@ -45,7 +44,7 @@ def linear():
         optimiser.step()
 
     def loop():
-        numpy_loops.linear_step(theta, w, features[0], features[1], T, t, rho, SMALL, SMALL)
+        numpy_loops.linear_step(theta, w, features[0], features[1], T, t, rho, peers.SMALL, peers.SMALL)
 
     engine = engine_run(LINEAR, np.zeros((n, k)), LANES, STEPS, threads=1)
     return engine, LANES * STEPS, {"oracle": oracle, "backprop": backprop, "numpy loop": loop}
@@ -62,7 +61,7 @@ def network(step, lanes=1):
     w = [np.zeros_like(part) for part in theta]
 
     def loop():
-        numpy_loops.mlp_step(theta, w, x, x_next, T, t, 1.0, SMALL, SMALL)
+        numpy_loops.mlp_step(theta, w, x, x_next, T, t, 1.0, peers.SMALL, peers.SMALL)
 
     oracle, backprop = peers.explicit_jacobian(NETWORK).call, peers.backprop(NETWORK).call
     return step.call, lanes, {"oracle": oracle, "backprop": backprop, "numpy loop": loop}

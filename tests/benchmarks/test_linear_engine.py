@@ -9,11 +9,12 @@ import pytest
 
 from algorithms import rules
 from algorithms.engines.linear import LinearEngine
+from algorithms.sampler import Sampler
 from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.timing import alternating
 from tests.benchmarks.lines import report
-from tests.benchmarks.numpy_loops import drawing, tabled_loop, value_loop
+from tests.benchmarks.numpy_loops import tabled_loop, value_loop
 from tests.problems import baird
 
 STEPS = 2000
@@ -30,12 +31,12 @@ def engine_run(target, theta, lanes, steps, threads):
 def test_against_a_plain_numpy_loop(benchmark):
     ours = engine_run(ValueTarget(), baird()[2], 64, STEPS, threads=1)
     ours()
-    ratio = 64 / alternating(ours, lambda: value_loop(drawing(STEPS)))
+    ratio = 64 / alternating(ours, value_loop(STEPS))
     report(benchmark, "numpy loop / linear engine, GTD2 on Baird's star, one thread", ratio, "≥ 150")
-    known = list(drawing(STEPS))
-    undrawn = 64 / alternating(ours, lambda: value_loop(known))
+    known = Sampler(baird()[0], lane_streams(0, range(1))).draw(STEPS)[:, 0].tolist()
+    undrawn = 64 / alternating(ours, value_loop(STEPS, known))
     report(benchmark, "the same, but for the loop every transition is drawn beforehand", undrawn, "-")
-    tabled = 64 / alternating(ours, lambda: tabled_loop(known))
+    tabled = 64 / alternating(ours, tabled_loop(STEPS, known))
     report(benchmark, "and everything that depends on the transition alone is tabled", tabled, "-")
     benchmark(ours)
     report(benchmark, "ns per lane-step", benchmark.stats.stats.min / 64 / STEPS * 1e9, "-")

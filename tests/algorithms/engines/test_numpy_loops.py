@@ -21,7 +21,7 @@ def test_steps_on_values(loop):
     state = engine.start(start, lane_streams(0, range(1)))
     drawn = engine.start(start, lane_streams(0, range(1))).sampler.draw(200)[:, 0]
     engine.run(state, len(drawn), numpy_loops.ALPHA, numpy_loops.BETA)
-    theta, w = loop(drawn)
+    theta, w = loop(len(drawn), drawn.tolist())()
     assert state.theta[0, 0] == pytest.approx(theta, abs=1e-11)
     assert state.w[0, 0] == pytest.approx(w, abs=1e-11)
 
