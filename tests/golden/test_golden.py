@@ -1,0 +1,69 @@
+"""Today's numbers against the golden record: nothing moves unless it is moved on purpose."""
+
+import json
+import math
+
+import pytest
+
+from tests.golden.record import HERE, SEEDS, comparison, ledger
+
+EXACT, BOUNDED = 1e-12, 1e-9
+
+
+def close(found, expected, tolerance):
+    """Relative, and absolute below 1: an exact error of 1e-15 is not known to 12 digits."""
+    if found is None or expected is None:
+        return found is expected
+    return math.isclose(found, expected, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def differences(found, expected):
+    """Claims whose verdict or numbers are not the recorded ones."""
+    unmatched = found.keys() ^ expected.keys()
+    out = [f"{claim}: only in the {'record' if claim in expected else 'code'}" for claim in unmatched]
+    for claim in found.keys() & expected.keys():
+        now, then = found[claim], expected[claim]
+        tolerance = EXACT if then["exact"] else BOUNDED
+        same = now["status"] == then["status"] and now["n"] == then["n"]
+        if not (same and all(close(now[key], then[key], tolerance) for key in ("estimate", "low", "high", "margin"))):
+            out.append(f"{claim}: {then} became {now}")
+    return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_ledger_is_the_golden_one(seed):
+    assert differences(ledger(seed), json.loads((HERE / f"ledger-{seed}.json").read_text())) == []
+
+
+@pytest.mark.slow
+def test_stored_lanes_and_paired_tests_are_the_golden_ones():
+    found, expected = comparison(), json.loads((HERE / "compare.json").read_text())
+    assert found["runs"].keys() == expected["runs"].keys()
+    wrong = []
+    for run, lanes in expected["runs"].items():
+        for now, then in zip(found["runs"][run], lanes, strict=True):
+            same = now["outcome"] == then["outcome"]
+            if then["outcome"] != "diverged":
+                same &= all(
+                    close(now[when][name], number, BOUNDED)
+                    for when in ("half", "end")
+                    for name, number in then[when].items()
+                )
+            if not same:
+                wrong.append(f"{run}: {then} became {now}")
+    for now, then in zip(found["tests"], expected["tests"], strict=True):
+        p = then["p_holm"]
+        if {**now, "p_holm": p} != then or not close(now["p_holm"], p, BOUNDED):
+            wrong.append(f"{then} became {now}")
+    assert wrong == []
+
+
+def test_a_moved_number_and_a_flipped_verdict_are_seen():
+    then = {"status": "PASS", "exact": False, "estimate": 0.5, "low": 0.4, "high": 0.6, "margin": 1.0, "n": 16}
+    assert differences({"a": then}, {"a": then}) == []
+    assert differences({"a": then | {"estimate": 0.5 + 1e-11}}, {"a": then}) == []  # another processor's last digits
+    for change in ({"estimate": 0.5 + 1e-8}, {"status": "FAIL"}, {"n": 17}, {"low": None}):
+        assert len(differences({"a": then | change}, {"a": then})) == 1
+    assert len(differences({"a": then | {"exact": True, "estimate": 0.5 + 1e-11}}, {"a": then | {"exact": True}})) == 1
+    assert len(differences({}, {"a": then})) == len(differences({"a": then}, {})) == 1
