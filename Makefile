@@ -44,7 +44,7 @@ asv: $(READY)  ## benchmark the last COMMITS commits (2) with asv, and make the 
 	$(BIN)/asv machine --yes > /dev/null
 	$(BIN)/asv run --skip-existing-commits --steps $(COMMITS) HEAD~$(COMMITS)..HEAD || [ $$? -eq 2 ]  # 2: one failed
 	$(BIN)/asv publish
-	$(BIN)/python -m harness.asv_site .asv/html
+	$(BIN)/python -m harness.asv.site .asv/html
 	@echo "the site is .asv/html; $(BIN)/asv preview serves it"
 
 BASE ?= HEAD~1
@@ -53,13 +53,13 @@ asv-compare: $(READY)  ## is HEAD slower than BASE? (python -m harness.gate has 
 	$(BIN)/python -m harness.gate $(BASE) $(HEAD)
 
 asv-aa: $(READY)  ## the gate ten times on equal commits, and on one 1.5 times slower: how often is it right?
-	$(BIN)/python -m tests.harness.scratch 10
+	$(BIN)/python -m tests.harness.asv.scratch 10
 
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 	$(BIN)/python -m harness.report.cost docs/cost.png
 
 torture: $(READY)  ## kill -9 at fifty random moments of a run
-	$(BIN)/python -m tests.harness.torture 50
+	$(BIN)/python -m tests.harness.runs.torture 50
 
 claims: $(READY)  ## judge every claim (ci) and write docs/claims.md
 	$(BIN)/dgtd suite all --profile ci --document docs/claims.md --pictures results/claims
@@ -68,7 +68,7 @@ seeds: $(READY)  ## every suite's ci profile on fifty seeds: which verdicts flip
 	$(BIN)/python -m tests.suites.seeds 0 50
 
 coverage: $(READY)  ## do intervals and tests keep their nominal rates?
-	$(BIN)/python -m tests.harness.coverage
+	$(BIN)/python -m tests.harness.judging.coverage
 
 clean:  ## remove what make made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .benchmarks

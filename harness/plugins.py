@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from algorithms.names import look_up
-from harness.problem import Problem
+from harness.oracle.problem import Problem
 
 _CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
 

@@ -13,8 +13,8 @@ import numpy as np
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, tdc
 from algorithms.stepping import PowerLaw, RobbinsMonro
-from harness.claims import Claim, Setting
-from harness.verdicts import Finding, below, exactly, seldom
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, below, exactly, seldom
 
 SOURCE = "Theorem 2"
 FALL = 0.4  # of J's start, in 10⁶ lane-steps (ci)
@@ -92,8 +92,8 @@ _memory: dict[Any, Any] = {}
 
 def _descent(rule: Rule, schedule: PowerLaw, setting: Setting) -> Any:
     """Shared by the claims about one rule; kept for the length of the process."""
-    from harness.network_trials import descend
     from harness.plugins import find_problem
+    from harness.runs.network_trials import descend
 
     lanes, steps = (160, 6_000) if setting.profile == "ci" else (64, 300_000)
     key = (rule.source_hash, schedule, lanes, steps, setting.seed)
@@ -109,8 +109,8 @@ def _descent(rule: Rule, schedule: PowerLaw, setting: Setting) -> Any:
 
 
 def _rank(setting: Setting) -> Finding:
-    from harness.network_trials import descend
     from harness.plugins import find_problem
+    from harness.runs.network_trials import descend
 
     world = find_problem("random_walk")
     found = descend(
@@ -121,7 +121,7 @@ def _rank(setting: Setting) -> Finding:
 
 
 def _falls(rule: Rule, what: str, schedule: PowerLaw, setting: Setting) -> Finding:
-    from harness.statistics import exponential, mean_interval
+    from harness.judging.statistics import exponential, mean_interval
 
     found = _descent(rule, schedule, setting)
     curve = found.J if what == "J" else found.gradient
@@ -147,9 +147,9 @@ def _falls(rule: Rule, what: str, schedule: PowerLaw, setting: Setting) -> Findi
 
 def _network_falls(rule: Rule, problem: str, setting: Setting) -> Finding:
     """Eight hidden units; one-hot states, or on Baird's star its own features. The rank is told, not required."""
-    from harness.network_trials import descend
+    from harness.judging.statistics import exponential, mean_interval
     from harness.plugins import find_problem
-    from harness.statistics import exponential, mean_interval
+    from harness.runs.network_trials import descend
 
     world = find_problem(problem)
     alpha, beta, offset, steps, margin = NETWORKS[problem]
@@ -175,10 +175,10 @@ def _network_falls(rule: Rule, problem: str, setting: Setting) -> Finding:
 def _swapped(setting: Setting) -> Finding:
     from algorithms.engines.linear import LinearEngine
     from algorithms.streams import lane_streams
-    from harness.metrics import Metrics
+    from harness.judging.statistics import Sprt
+    from harness.oracle.metrics import Metrics
     from harness.plugins import find_problem
-    from harness.statistics import Sprt
-    from harness.trials import simulate
+    from harness.runs.trial import simulate
 
     world = find_problem("two_state")
     target = world.target()

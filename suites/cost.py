@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from algorithms.rule import Promise, Rule
 from algorithms.rules import RULES, gtd2, tdc
-from harness.claims import PROFILES, Claim, Setting
-from harness.verdicts import Finding, below, exactly
+from harness.judging.claims import PROFILES, Claim, Setting
+from harness.judging.verdicts import Finding, below, exactly
 
 if TYPE_CHECKING:
-    from harness.peers import Maker, Network
-    from harness.work import Work
+    from harness.cost.peers import Maker, Network
+    from harness.cost.work import Work
 
 SOURCE = "Remark 2, abstract"
 FLOPS = 4.0  # a layer costs 12 products a weight, backprop 3
@@ -101,7 +101,7 @@ def _profiles(check: Check, everywhere: bool) -> tuple[str, ...]:
 
 
 def _maker(engine: str, rule: Rule) -> Maker:
-    from harness import peers
+    from harness.cost import peers
 
     made: dict[str, Maker] = {
         "mlp": partial(peers.mlp_step, rule),
@@ -114,7 +114,7 @@ def _maker(engine: str, rule: Rule) -> Maker:
 
 def _wide(engine: str) -> list[Network]:
     """One hidden layer, 10³ to 10⁷ parameters; explicit Hessians end at 5000."""
-    from harness.peers import Network
+    from harness.cost.peers import Network
 
     if engine == "explicit-hessian":
         return [Network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360, 480, 600)]
@@ -124,7 +124,7 @@ def _wide(engine: str) -> list[Network]:
 @lru_cache(maxsize=256)
 def _work(engine: str, rule: Rule, network: Network) -> tuple[Work, Work, int]:
     """The first step's work, which makes the buffers, a later one's, and the bytes held between steps."""
-    from harness.work import count
+    from harness.cost.work import count
 
     step = _maker(engine, rule)(network)
     return count(step.call), count(step.call), step.held
@@ -133,8 +133,8 @@ def _work(engine: str, rule: Rule, network: Network) -> tuple[Work, Work, int]:
 def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
     """Depths, widths, inputs and atoms vary at once; the coefficients come out of the counts. (Two atoms are one
     number, and take a shorter way.)"""
-    from harness.laws import exact_law
-    from harness.peers import Network
+    from harness.cost.fits import exact_law
+    from harness.cost.peers import Network
 
     shapes = [
         (3, (5,), 3), (16, (50,), 11), (8, (40, 30), 21), (64, (7, 9), 4), (5, (20, 30, 40), 31), (40, (11,), 51),
@@ -162,7 +162,7 @@ def _terms(network: Network) -> tuple[int, ...]:
 
 
 def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
-    from harness.laws import exact_law
+    from harness.cost.fits import exact_law
 
     networks = _wide(engine)
     counts = [_work(engine, rule, network)[1].total for network in networks]
@@ -176,7 +176,7 @@ def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
-    from harness.peers import Network
+    from harness.cost.peers import Network
 
     atoms = (2, 5, 11, 51, 101)
     passes = [_work(engine, rule, Network(INPUTS, (64, 64), m))[1].passes for m in atoms]
@@ -186,8 +186,8 @@ def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
-    from harness.peers import Network, backprop
-    from harness.work import count
+    from harness.cost.peers import Network, backprop
+    from harness.cost.work import count
 
     networks = [Network(6, (50,), 30), Network(64, (512, 512), 50), Network(16, (1000, 1000), 51)]
     if setting.profile != "ci" and engine == "mlp":
@@ -201,8 +201,8 @@ def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
     """w and everything alive at the worst moment of the first step, in float32."""
-    from harness.laws import exact_law
-    from harness.peers import Network
+    from harness.cost.fits import exact_law
+    from harness.cost.peers import Network
 
     widths = (1_500, 2_500, 5_000, 10_000) + ((50_000, 150_000) if engine == "mlp" else ())
     networks = [Network(INPUTS, (hidden,), ATOMS) for hidden in widths]
@@ -223,10 +223,10 @@ def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 def _time(engine: str, rule: Rule, setting: Setting) -> Finding:
     """Evidence beside the counts; INCONCLUSIVE on a machine too noisy to tell 1 from 2."""
-    from harness.laws import time_exponent
-    from harness.peers import Network, backprop
-    from harness.statistics import mean_interval
-    from harness.timing import alternating, interleaved
+    from harness.cost.fits import time_exponent
+    from harness.cost.peers import Network, backprop
+    from harness.cost.timing import alternating, interleaved
+    from harness.judging.statistics import mean_interval
 
     if engine == "explicit-hessian":
         networks = [Network(4, (hidden,), 3) for hidden in (8, 30, 60, 120, 240, 480)]
@@ -248,8 +248,8 @@ def _time(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     from algorithms.targets import CdfTarget
-    from harness.laws import exact_law
-    from harness.touches import count_touches
+    from harness.cost.fits import exact_law
+    from harness.cost.touches import count_touches
 
     shapes = [(3, 500), (11, 100), (3, 9), (21, 150), (51, 200), (11, 3000), (101, 1000)]
     if setting.profile != "ci" and rule is gtd2:  # two minutes in Python
@@ -266,8 +266,8 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _distribution(setting: Setting) -> Finding:
-    from harness.peers import Network
-    from harness.timing import alternating
+    from harness.cost.peers import Network
+    from harness.cost.timing import alternating
 
     scalar, law = Network(INPUTS, (256, 256), 1), Network(INPUTS, (256, 256), ATOMS)
     words, shares = f"{law.size / scalar.size:.2f} × the parameters", []

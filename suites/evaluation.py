@@ -12,8 +12,8 @@ import numpy as np
 from algorithms.checks import Floats, Integers
 from algorithms.rule import Rule
 from algorithms.rules import gtd2, td
-from harness.claims import Claim, Setting
-from harness.verdicts import Finding, below, exactly
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, below, exactly
 
 SOURCE = "Figure 2"
 ATOMS, EVERY, STEPS = 50, 1000, 50_000
@@ -69,10 +69,10 @@ def _curves(predictor: str, kind: str, projection: str, setting: Setting) -> tup
     """Steps, and RMSPBE of the mean [lanes, checkpoints]; both forms see the same transitions."""
     from algorithms.engines.linear import LinearEngine
     from algorithms.streams import lane_streams
-    from harness.metrics import Metrics
-    from harness.network_trials import follow
+    from harness.oracle.metrics import Metrics
     from harness.plugins import find_problem
-    from harness.trials import simulate
+    from harness.runs.network_trials import follow
+    from harness.runs.trial import simulate
 
     world = find_problem("grid_world")
     target = world.target(kind, ATOMS, projection)
@@ -124,7 +124,7 @@ def _pair(predictor: str, projection: str, setting: Setting) -> tuple[Integers, 
 
 
 def _converges(predictor: str, projection: str, setting: Setting) -> Finding:
-    from harness.statistics import exponential, mean_interval
+    from harness.judging.statistics import exponential, mean_interval
 
     times, _, ours = _pair(predictor, projection, setting)
     share = exponential(mean_interval(np.log(ours[:, -1] / ours[:, 0]), 2 * setting.false_alarm))
@@ -134,8 +134,8 @@ def _converges(predictor: str, projection: str, setting: Setting) -> Finding:
 
 def _speed(predictor: str, projection: str, setting: Setting) -> Finding:
     """The interval of the ratio must lie within [1/SIMILAR, SIMILAR]: equivalence, not the absence of a difference."""
-    from harness.contest import steps_to_share
-    from harness.statistics import Interval, exponential, mean_interval
+    from harness.compare.contest import steps_to_share
+    from harness.judging.statistics import Interval, exponential, mean_interval
 
     times, theirs, ours = _pair(predictor, projection, setting)
     marks = [steps_to_share(times, curves, TARGET) for curves in (ours, theirs)]
@@ -152,7 +152,7 @@ def _speed(predictor: str, projection: str, setting: Setting) -> Finding:
 
 def _variance(predictor: str, projection: str, setting: Setting) -> Finding:
     """Of each lane's mean RMSPBE over the last fifth of the steps."""
-    from harness.statistics import variance_ratio
+    from harness.judging.statistics import variance_ratio
 
     times, theirs, ours = _pair(predictor, projection, setting)
     last = times > 0.8 * STEPS

@@ -9,9 +9,9 @@ import numpy as np
 
 from algorithms.rule import Cotangents, Promise, Rule
 from algorithms.rules import gtd2, tdc
-from harness.claims import Claim, Setting
-from harness.theorem import EXACT, linear_case, network_case, relative_error, solves_w_error
-from harness.verdicts import Finding, Verdict, exactly
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, Verdict, exactly
+from harness.oracle.theorem import EXACT, linear_case, network_case, relative_error, solves_w_error
 
 PROBLEMS = ("random_walk", "collision")
 SOURCE = "Theorem 1"
@@ -172,7 +172,7 @@ def _points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # typ
     from algorithms.engines.linear import LinearEngine
     from algorithms.engines.mlp import MlpEngine
     from algorithms.streams import generator
-    from harness.objectives import linear, mlp
+    from harness.oracle.objectives import linear, mlp
 
     if engine == "linear":
         points = generator(seed, purpose="point").normal(size=(2, 1, target.outputs, mdp.features.shape[1]))
@@ -184,7 +184,7 @@ def _points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # typ
 
 
 def _engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
-    from harness.objectives import Objective, flat
+    from harness.oracle.objectives import Objective, flat
 
     mdp, target, batch = _every_outcome()
     made, predictor, theta, w = _points(engine, rule, mdp, target, len(batch.x), setting.seed)
@@ -197,9 +197,9 @@ def _engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 def _engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
     """A whole step against the engine's own directions: the right sizes on the right weights."""
-    from algorithms.sampler import Sampler
+    from algorithms.experience.sampler import Sampler
     from algorithms.streams import lane_streams
-    from harness.objectives import flat
+    from harness.oracle.objectives import flat
 
     mdp, target, _ = _every_outcome()
     lanes, alpha, beta = 6, 0.03, 0.2
@@ -255,9 +255,9 @@ def _r_operator(setting: Setting) -> Finding:
     from torch.func import hessian
 
     from algorithms.engines.mlp import MlpEngine
+    from algorithms.experience.table import Batch
     from algorithms.targets import CdfTarget
-    from algorithms.transitions import Batch
-    from harness.objectives import flat, mlp
+    from harness.oracle.objectives import flat, mlp
 
     target = CdfTarget(-1.0, 1.0, 5)
     engines = [MlpEngine(replace(gtd2, curvature=on), (3, 4, 3), target) for on in (True, False)]
@@ -284,9 +284,9 @@ def _sampled_mean(rule: Rule, problem: str, setting: Setting) -> Finding:
     from scipy import stats
 
     from algorithms.engines.linear import directions
-    from algorithms.sampler import Sampler
+    from algorithms.experience.sampler import Sampler
     from algorithms.streams import generator, lane_streams
-    from harness.objectives import Objective, linear
+    from harness.oracle.objectives import Objective, linear
     from harness.plugins import find_problem
 
     lanes, steps = 64, 4000 if setting.profile == "ci" else 40_000

@@ -9,8 +9,8 @@ import numpy as np
 
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2
-from harness.claims import Claim, Setting
-from harness.verdicts import Finding, Verdict, below, exactly
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, Verdict, below, exactly
 
 SOURCE = "Proposition 2, corrected (docs/reading-the-paper.md, 1–4)"
 PLACES = {
@@ -123,8 +123,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
 
 
 def _saddle(place: str) -> Any:
+    from harness.oracle.saddle import Saddle
     from harness.plugins import find_problem
-    from harness.saddle import Saddle
 
     name, kind, atoms = WHERE[place]
     problem = find_problem(name)
@@ -140,7 +140,7 @@ def _horizons(place: str, setting: Setting) -> tuple[list[int], int]:
 
 
 def _exponent(rule: Rule, place: str, extragradient: bool, setting: Setting) -> Finding:
-    from harness.statistics import slopes
+    from harness.judging.statistics import slopes
 
     saddle, (horizons, lanes) = _saddle(place), _horizons(place, setting)
     errors = saddle.sampled_errors(rule, horizons, lanes, setting.seed, extragradient=extragradient)
@@ -166,7 +166,7 @@ def _exponent(rule: Rule, place: str, extragradient: bool, setting: Setting) -> 
 
 def _from_when(rule: Rule, setting: Setting) -> Finding:
     """On Boyan's chain R is 33: the exponent over the widest late window in which the halves' slopes agree."""
-    from harness.statistics import slopes
+    from harness.judging.statistics import slopes
 
     saddle, (horizons, lanes) = _saddle("boyan"), _horizons("boyan", setting)
     errors = saddle.sampled_errors(rule, horizons, lanes, setting.seed)
@@ -181,7 +181,7 @@ def _from_when(rule: Rule, setting: Setting) -> Finding:
 
 
 def _no_rate(setting: Setting) -> Finding:
-    from harness.statistics import slopes
+    from harness.judging.statistics import slopes
 
     saddle = _saddle("random_walk")
     horizons = [1000, 4642, 21544, 100_000]
@@ -197,7 +197,7 @@ def _no_rate(setting: Setting) -> Finding:
 def _bound(place: str, delta: float, setting: Setting) -> Finding:
     from dataclasses import replace
 
-    from harness.statistics import proportion_interval
+    from harness.judging.statistics import proportion_interval
 
     saddle = _saddle(place)
     n, lanes = (100_000, 32) if setting.profile == "ci" else (1_000_000, 400)
@@ -241,9 +241,9 @@ def _stable_step(kind: str, setting: Setting) -> Finding:
 def _one_step(kind: str, setting: Setting) -> Finding:
     """The engine's Mirror-Prox (or two of its plain steps) on one transition that never varies, against the formula."""
     from algorithms.engines.linear import LinearEngine, directions
+    from algorithms.experience.table import TransitionTable
     from algorithms.streams import generator, lane_streams
     from algorithms.targets import ValueTarget
-    from algorithms.transitions import TransitionTable
 
     table = TransitionTable(
         offsets=np.array([0, 1]), probability=np.ones(1), next_state=np.zeros(1, np.int64), reward=np.ones(1),

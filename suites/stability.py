@@ -9,11 +9,11 @@ import numpy as np
 
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb, tdrc
-from harness.claims import Claim, Setting
-from harness.verdicts import Finding, below, exactly, seldom
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, below, exactly, seldom
 
 if TYPE_CHECKING:
-    from harness.certificates import Certificate
+    from harness.oracle.certificates import Certificate
 
 SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"
 RULES = (gtd2, tdc, gtd2_sb, tdc_sb, residual_gradient)
@@ -122,9 +122,9 @@ def _trial(
 ) -> Any:
     from algorithms.engines.linear import LinearEngine
     from algorithms.streams import lane_streams
-    from harness.metrics import Metrics
+    from harness.oracle.metrics import Metrics
     from harness.plugins import find_problem
-    from harness.trials import simulate
+    from harness.runs.trial import simulate
 
     world = find_problem(problem)
     target = world.target(target_kind, atoms)
@@ -142,7 +142,7 @@ def _trial(
 
 
 def _bounded(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
-    from harness.statistics import Sprt
+    from harness.judging.statistics import Sprt
 
     trial = _trial(rule, problem, target, alpha, beta, setting)
     failed = trial.diverged()
@@ -163,7 +163,7 @@ def _bounded(rule: Rule, problem: str, target: str, alpha: float, beta: float, s
 
 
 def _falls(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
-    from harness.statistics import exponential, mean_interval
+    from harness.judging.statistics import exponential, mean_interval
 
     trial = _trial(rule, problem, target, alpha, beta, setting)
     curve = trial.of("rmspbe" if target == "value" else "rdmspbe")
@@ -185,7 +185,7 @@ def _falls(rule: Rule, problem: str, target: str, alpha: float, beta: float, set
 
 
 def _certificate(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
-    from harness.certificates import certify
+    from harness.oracle.certificates import certify
     from harness.plugins import find_problem
 
     world = find_problem(problem)
@@ -213,9 +213,9 @@ def _grid(rule: Rule, problem: str, target: str, setting: Setting) -> Finding:
     """At each point what the certificate says, if it says something, against the share of lanes that diverged."""
     from collections import Counter
 
-    from harness.certificates import Class, certify
+    from harness.oracle.certificates import Class, certify
     from harness.plugins import find_problem
-    from harness.trials import FAR
+    from harness.runs.trial import FAR
 
     world = find_problem(problem)
     made = world.target(target, GRID_ATOMS)
@@ -238,13 +238,13 @@ def _grid(rule: Rule, problem: str, target: str, setting: Setting) -> Finding:
 
 def _contradicts(found: Certificate, share: float) -> bool:
     """A radius below 1 with lanes that diverged, or paths that grow with lanes that did not."""
-    from harness.certificates import Class
+    from harness.oracle.certificates import Class
 
     return (found.kind is Class.STABLE and share > 0.1) or (found.kind is Class.DIVERGING and share < 0.9)
 
 
 def _trajectory(rule: Rule, differs: bool, setting: Setting) -> Finding:
-    from harness.certificates import Dynamics, mean_square
+    from harness.oracle.certificates import Dynamics, mean_square
     from harness.plugins import find_problem
 
     world = find_problem("two_state")
@@ -285,12 +285,12 @@ def _spiral(rule: Rule, setting: Setting) -> Finding:
     """Judged by the running maximum and the end of RMS V, never by θ."""
     from algorithms.engines.loop import run
     from algorithms.engines.module import ModuleEngine
-    from algorithms.sampler import Sampler
+    from algorithms.experience.sampler import Sampler
     from algorithms.streams import lane_streams
     from algorithms.targets import ValueTarget
-    from harness.objectives import module
+    from harness.judging.statistics import Sprt
+    from harness.oracle.objectives import module
     from harness.plugins import find_problem
-    from harness.statistics import Sprt
 
     world = find_problem("spiral")
     engine = ModuleEngine(rule, world.network())  # type: ignore[misc]

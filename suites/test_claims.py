@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.claims import Claim, Setting
-from harness.ledger import judge, share
+from harness.judging.claims import Claim, Setting
+from harness.judging.ledger import judge, share
 
 
 @pytest.fixture(scope="session")

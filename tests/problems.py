@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms.transitions import TransitionTable
+from algorithms.experience.table import TransitionTable
 
 
 def baird() -> tuple[TransitionTable, np.ndarray, np.ndarray]:

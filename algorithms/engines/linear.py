@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.checks import Floats, Integers, finite, positive, shape
 from algorithms.engines import kernels
+from algorithms.experience.sampler import Sampler
+from algorithms.experience.table import Batch, TransitionTable
 from algorithms.rule import Rule
-from algorithms.sampler import Sampler
 from algorithms.stepping import Constant, Schedule, check_steps
 from algorithms.targets import Target
-from algorithms.transitions import Batch, TransitionTable
 
 SHORT = 2_000_000  # parameter updates in all, some milliseconds: below it waking threads costs more than they bring
 

@@ -11,9 +11,9 @@ from torch.func import functional_call, grad, jvp, stack_module_state, vmap
 
 from algorithms.engines.heads import temporal_difference
 from algorithms.engines.tensors import Parts, TensorBatch, step_factors
+from algorithms.experience.table import Batch
 from algorithms.rule import Rule
 from algorithms.targets import Shift
-from algorithms.transitions import Batch
 
 Parameters = dict[str, Tensor]
 

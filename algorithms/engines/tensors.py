@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.experience.table import Batch
 from algorithms.stepping import check_steps
 from algorithms.targets import Shift
-from algorithms.transitions import Batch
 
 Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # δ, u and the three cotangents of a step
 

@@ -23,7 +23,7 @@ def certify(
 ) -> None:
     """Stable, marginal, heavy-tailed or diverging: the exact mean and mean square, and the Lyapunov exponent."""
     from algorithms.rules import find_rule
-    from harness.certificates import certify as compute
+    from harness.oracle.certificates import certify as compute
     from harness.plugins import find_problem
 
     update, world = find_rule(rule), find_problem(problem)

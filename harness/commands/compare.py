@@ -38,13 +38,13 @@ def compare(
 ) -> int:
     """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
     from harness.commands.progress import progress
-    from harness.comparison import as_dict
-    from harness.comparison import compare as weigh
-    from harness.contest import Contest, choose
-    from harness.driver import execute
-    from harness.executors import executor_maker
+    from harness.compare.comparison import as_dict
+    from harness.compare.comparison import compare as weigh
+    from harness.compare.contest import Contest, choose
     from harness.report.page import page, writable
-    from harness.store import Store
+    from harness.runs.driver import execute
+    from harness.runs.executors import executor_maker
+    from harness.runs.store import Store
 
     if (alpha is None) != (beta is None):
         raise ValueError("alpha and beta must be given together, or neither, for a sweep")
@@ -96,8 +96,8 @@ def split(text: str) -> tuple[str, ...]:
 def contestants(rules: str, targets: str) -> tuple[Any, ...]:
     """Every rule on values, then every rule on distributions."""
     from algorithms.names import unknown
-    from harness.contest import Contestant
-    from harness.rule_files import reference
+    from harness.compare.contest import Contestant
+    from harness.runs.rule_files import reference
 
     kinds = split(targets)
     for kind in kinds:
@@ -113,7 +113,7 @@ def grid(alphas: str | None, ratios: str | None) -> Any:
     """The sweep's grid, with what was given."""
     from dataclasses import replace
 
-    from harness.contest import Grid
+    from harness.compare.contest import Grid
 
     made = Grid()
     if alphas is not None:
@@ -187,9 +187,9 @@ def _save(path: Path, document: dict[str, Any]) -> None:
 def _print(found: Any, path: Path, command: str) -> None:
     import numpy as np
 
-    from harness.comparison import ALPHA
+    from harness.compare.comparison import ALPHA
+    from harness.judging.statistics import median_interval
     from harness.report.words import answer, sparkline
-    from harness.statistics import median_interval
 
     columns = [
         "rule",

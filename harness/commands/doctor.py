@@ -44,7 +44,7 @@ def _engines() -> str:
 
     from algorithms.engines.linear import directions
     from algorithms.rules import gtd2
-    from harness.objectives import Objective, linear
+    from harness.oracle.objectives import Objective, linear
     from harness.plugins import find_problem
 
     world = find_problem("two_state")

@@ -46,7 +46,7 @@ def show(
     plot: Path | None = Plot,
 ) -> None:
     """What is exactly true of a problem: distribution, values, matrices, and where its predictor starts."""
-    from harness.facts import facts_of
+    from harness.oracle.facts import facts_of
     from harness.plugins import find_problem
 
     problem = find_problem(name)

@@ -60,8 +60,8 @@ def check(
     name: str = typer.Argument(help="A rule: a name, or path/to/file.py:function."), as_json: bool = AsJson
 ) -> int:
     """Every promise of a rule tried on small exact problems; in words, what is wrong."""
-    from harness.conformance import examine
-    from harness.rule_files import reference, resolve
+    from harness.judging.conformance import examine
+    from harness.runs.rule_files import reference, resolve
 
     found = examine(resolve(reference(name)))
     if as_json:

@@ -39,12 +39,12 @@ def run(
 ) -> int:
     """Run one rule on one problem; lanes that are stored already are not run again."""
     from harness.commands.progress import progress
-    from harness.driver import Request, execute
-    from harness.executors import executor_maker
     from harness.plugins import find_problem
-    from harness.rule_files import reference
-    from harness.runs import RunSpec
-    from harness.store import Store
+    from harness.runs.driver import Request, execute
+    from harness.runs.executors import executor_maker
+    from harness.runs.rule_files import reference
+    from harness.runs.spec import RunSpec
+    from harness.runs.store import Store
 
     world = find_problem(problem)
     if world.network is not None:
@@ -76,7 +76,7 @@ def run(
 def _summary(results: Any, spec: Any, seeds: int) -> dict[str, Any]:
     import numpy as np
 
-    from harness.metrics import CDF_METRICS, VALUE_METRICS
+    from harness.oracle.metrics import CDF_METRICS, VALUE_METRICS
 
     lanes = results.lanes(spec.hash, seeds)
     outcomes: dict[str, int] = {}
@@ -125,7 +125,7 @@ def _print(found: dict[str, Any], already: int, expected: int) -> None:
 
 def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
     """Every stored run, and how its lanes ended."""
-    from harness.store import Store
+    from harness.runs.store import Store
 
     _must_exist(store)
     with Store(store) as results:
@@ -149,7 +149,7 @@ def export(
     store: Path = StorePath,
 ) -> None:
     """Every lane's final metrics, one row a lane."""
-    from harness.store import Store
+    from harness.runs.store import Store
 
     if format_ not in ("csv", "parquet"):
         raise ValueError(f"format must be 'csv' or 'parquet', got {format_!r}")

@@ -32,7 +32,7 @@ def suite(
 ) -> int:
     """Check the claims of a suite. Exit code 0: all pass; 1: one failed; 3: inconclusive; 4: nothing ran."""
     from harness.commands.progress import progress
-    from harness.ledger import as_junit, as_markdown, counts, exit_code, judge
+    from harness.judging.ledger import as_junit, as_markdown, counts, exit_code, judge
 
     for path in (junit, markdown, document):
         if path is not None and not path.parent.is_dir():  # said now, not after the suites have run
@@ -88,9 +88,9 @@ def _write_document(entries: list, path: Path, repeat: str) -> None:
 
 
 def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -> tuple[Any, list, Any]:
-    from harness.claims import Setting
-    from harness.ledger import collect, share
-    from harness.rule_files import reference, resolve
+    from harness.judging.claims import Setting
+    from harness.judging.ledger import collect, share
+    from harness.runs.rule_files import reference, resolve
 
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
     judged = resolve(reference(rule)) if rule else None
@@ -112,7 +112,7 @@ def _explain_failures(entries: list, judged: Any) -> None:
     if len(failed) > 5:
         typer.echo(f"… and {len(failed) - 5} more")
     if judged is not None:
-        from harness.conformance import examine
+        from harness.judging.conformance import examine
 
         for complaint in examine(judged):
             typer.echo(f"what is wrong with {judged.name} ({complaint.check}): {complaint.words}")
@@ -127,7 +127,7 @@ def explain(
 ) -> int:
     """The evidence of one claim, and what would turn its verdict round."""
     from algorithms.names import unknown
-    from harness.ledger import exit_code, find_suites, judge
+    from harness.judging.ledger import exit_code, find_suites, judge
 
     name = claim.split("/")[0]
     find_suites(name)

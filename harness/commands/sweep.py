@@ -35,11 +35,11 @@ def sweep(
 ) -> int:
     """Sensitivity to step sizes; the chosen ones are run again on seeds that did not choose them."""
     from harness.commands.progress import progress
-    from harness.comparison import as_dict, compare
-    from harness.contest import Contest, choose
-    from harness.driver import execute
-    from harness.executors import executor_maker
-    from harness.store import Store
+    from harness.compare.comparison import as_dict, compare
+    from harness.compare.contest import Contest, choose
+    from harness.runs.driver import execute
+    from harness.runs.executors import executor_maker
+    from harness.runs.store import Store
 
     if sweep_seeds < 1:
         raise ValueError(f"sweep_seeds must be at least 1, got {sweep_seeds}")
@@ -85,9 +85,9 @@ def _plot(found: Any, path: Path) -> None:
 
 
 def _print(found: Any) -> None:
-    from harness.comparison import ALPHA, NAMES
-    from harness.contest import CHOICE
-    from harness.statistics import median_interval
+    from harness.compare.comparison import ALPHA, NAMES
+    from harness.compare.contest import CHOICE
+    from harness.judging.statistics import median_interval
 
     (entry,) = found.entries
     cells = {(s.alpha, s.beta): s for s in entry.choice.sweep}

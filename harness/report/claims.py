@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.ledger import Entry
-from harness.verdicts import Finding
+from harness.judging.ledger import Entry
+from harness.judging.verdicts import Finding
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from algorithms.rules import gtd2
-from harness import peers
-from harness.peers import Maker, Network
-from harness.timing import interleaved
-from harness.work import count
+from harness.cost import peers
+from harness.cost.peers import Maker, Network
+from harness.cost.timing import interleaved
+from harness.cost.work import count
 
 SIZES = (4, 12, 32, 100, 320, 1000, 3100)  # units of each of two hidden layers
 # Name, maker, most parameters, colour (Okabe and Ito's), marker.
@@ -68,8 +68,8 @@ def _linear(left: Any, right: Any) -> None:
     from algorithms.engines.linear import LinearEngine
     from algorithms.streams import lane_streams
     from algorithms.targets import CdfTarget
+    from harness.cost.touches import count_touches
     from harness.plugins import find_problem
-    from harness.touches import count_touches
 
     target, features = CdfTarget(-1, 1, 51), (8, 32, 100, 1000, 10_000, 100_000)
     calls = []

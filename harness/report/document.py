@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from harness.claims import BUDGET
-from harness.ledger import Entry, counts, span
+from harness.judging.claims import BUDGET
+from harness.judging.ledger import Entry, counts, span
 
 OPENING = """# Claims
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.comparison import ALPHA, NAMES, Entry, Outcomes
-from harness.contest import Contestant
+from harness.compare.comparison import ALPHA, NAMES, Entry, Outcomes
+from harness.compare.contest import Contestant
+from harness.judging.statistics import median_interval
 from harness.report.drawing import INK, Figure, Panel
-from harness.runs import RunSpec
-from harness.statistics import median_interval
+from harness.runs.spec import RunSpec
 
 # Okabe and Ito's, which most kinds of colour blindness tell apart, and one more.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
@@ -133,8 +133,8 @@ def _drawn(values: list[float]) -> Floats:
 
 def _law(found: Outcomes, problem: str, styles: Styles) -> Figure:
     from algorithms.targets import CdfTarget
-    from harness.cohort import prepared
-    from harness.returns import true_law
+    from harness.oracle.returns import true_law
+    from harness.runs.cohort import prepared
 
     def draw(axis: Any) -> None:
         for i, entry in enumerate(e for e in found.at(problem) if e.who.target == "cdf"):
@@ -166,7 +166,7 @@ def _law(found: Outcomes, problem: str, styles: Styles) -> Figure:
 
 @lru_cache(maxsize=64)
 def _final_theta(spec: RunSpec) -> Floats:
-    from harness.cohort import prepared
+    from harness.runs.cohort import prepared
 
     return prepared(spec).final_theta()
 

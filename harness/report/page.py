@@ -10,13 +10,13 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from harness.comparison import ALPHA, NAMES, TARGET, Duel, Entry, Outcomes
-from harness.contest import CHOICE
+from harness.compare.comparison import ALPHA, NAMES, TARGET, Duel, Entry, Outcomes
+from harness.compare.contest import CHOICE
+from harness.judging.statistics import median_interval
 from harness.report.drawing import Figure, inline, save
 from harness.report.figures import Styles, figures, file_name
 from harness.report.words import answer, question
-from harness.statistics import median_interval
-from harness.store import machine_facts
+from harness.runs.store import machine_facts
 
 FORMATS = ("svg", "pdf", "png")  # for papers
 Cell = tuple[str, float | str, bool]  # what is shown, what is sorted by, whether it won

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.problem import Problem
-from harness.returns import true_law
+from harness.oracle.problem import Problem
+from harness.oracle.returns import true_law
 
 GRAPH_MOST = 40  # states above which arrows become a thicket, and the transition matrix is shown instead
 

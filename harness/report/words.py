@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.comparison import ALPHA, Entry, Outcomes
+from harness.compare.comparison import ALPHA, Entry, Outcomes
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 

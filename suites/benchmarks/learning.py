@@ -1,6 +1,6 @@
 """Convergence as a tracked number: steps until the median lane's objective is a fifth of its start; exact."""
 
-from .common import since
+from .common import load, since
 
 PLACES = {"random_walk": (0.02, 0.1), "boyan": (0.1, 0.2), "random_walk cdf": (0.02, 0.1)}
 
@@ -20,13 +20,13 @@ class StepsToTarget:
             from algorithms.engines.linear import LinearEngine
             from algorithms.rules import find_rule
             from algorithms.streams import lane_streams
-            from harness.metrics import Metrics
             from harness.plugins import find_problem
-            from harness.trials import simulate
+
+            metrics_of, simulate = load("harness.oracle.metrics").Metrics, load("harness.runs.trial").simulate
         name, _, kind = place.partition(" ")
         problem = find_problem(name)
         target = problem.target(kind or "value", 11)
-        metrics = Metrics(problem.mdp, target)
+        metrics = metrics_of(problem.mdp, target)
         times = np.unique(np.geomspace(1, 100_000, 200).astype(int))
         trial = simulate(
             LinearEngine(find_rule(rule), problem.mdp.table, problem.mdp.features, target), metrics,

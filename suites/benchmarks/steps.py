@@ -1,6 +1,6 @@
 """Time of a few milliseconds' steps: engine × rule × size. The loop is inside: asv calls once per sample."""
 
-from .common import RULES, SIZES, Timed, network, one_thread, since
+from .common import RULES, SIZES, Timed, load, network, one_thread, since
 
 LINEAR = {"value 8": ("value", 8), "21 atoms 8": ("cdf", 8), "value 1000": ("value", 1000)}
 
@@ -43,7 +43,8 @@ class Mlp(Timed):
     def setup(self, rule, size):
         with since():
             from algorithms.rules import find_rule
-            from harness.peers import mlp_step
+
+            mlp_step = load("harness.cost.peers").mlp_step
         one_thread()
         self.call = mlp_step(find_rule(rule), network(size)).call
         self.call()
@@ -63,7 +64,8 @@ class Module(Timed):
     def setup(self, rule, size):
         with since():
             from algorithms.rules import find_rule
-            from harness.peers import module_step
+
+            module_step = load("harness.cost.peers").module_step
         one_thread()
         self.call = module_step(find_rule(rule), network(size)).call
         self.call()

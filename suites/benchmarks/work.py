@@ -1,6 +1,6 @@
 """Exact numbers: they change with the code and with nothing else, so any growth is a regression."""
 
-from .common import network, one_thread, since
+from .common import load, network, one_thread, since
 
 RULES = ["gtd2", "tdc", "td"]
 
@@ -15,14 +15,14 @@ class Mlp:
     def setup(self, rule, size):
         with since():
             from algorithms.rules import find_rule
-            from harness.peers import backprop, mlp_step
-            from harness.work import count
+
+            peers, count = load("harness.cost.peers"), load("harness.cost.work").count
         one_thread()
         net = network(size)
-        step = mlp_step(find_rule(rule), net)
+        step = peers.mlp_step(find_rule(rule), net)
         self.first, self.later = count(step.call), count(step.call)
         self.held = step.held
-        theirs = backprop(net)
+        theirs = peers.backprop(net)
         theirs.call()
         self.backprop = count(theirs.call)
 
@@ -53,7 +53,8 @@ class Memory:
     def setup(self, rule, size):
         with since():
             from algorithms.rules import find_rule
-            from harness.peers import mlp_step
+
+            mlp_step = load("harness.cost.peers").mlp_step
         one_thread()
         self.call = mlp_step(find_rule(rule), network(size)).call
 
@@ -75,7 +76,8 @@ class Linear:
         with since():
             from algorithms.rules import find_rule
             from algorithms.targets import CdfTarget
-            from harness.touches import count_touches
+
+            count_touches = load("harness.cost.touches").count_touches
         self.count = lambda: count_touches(find_rule(rule), CdfTarget(0, 10, atoms), 50)
 
     def track_touches(self, rule, atoms):

@@ -6,8 +6,8 @@ import numpy as np
 
 from algorithms.names import look_up, unknown
 from algorithms.streams import generator
-from harness.mdp import FiniteMDP, Outcomes
-from harness.problem import Problem
+from harness.oracle.mdp import FiniteMDP, Outcomes
+from harness.oracle.problem import Problem
 
 
 def boyan() -> Problem:

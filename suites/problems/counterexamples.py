@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from algorithms.checks import within
-from harness.mdp import FiniteMDP, Outcomes
-from harness.problem import Problem
+from harness.oracle.mdp import FiniteMDP, Outcomes
+from harness.oracle.problem import Problem
 
 if TYPE_CHECKING:
     import torch

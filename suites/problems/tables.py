@@ -8,8 +8,8 @@ import numpy as np
 
 from algorithms.checks import at_least, within
 from algorithms.streams import generator
-from harness.mdp import FiniteMDP, Outcomes, mix, optimal_policy
-from harness.problem import Problem
+from harness.oracle.mdp import FiniteMDP, Outcomes, mix, optimal_policy
+from harness.oracle.problem import Problem
 
 
 def random_mdp(states: int = 10, actions: int = 2, features: int = 4, gamma: float = 0.9, seed: int = 0) -> Problem:

@@ -6,8 +6,8 @@ import torch
 
 from algorithms import rules
 from algorithms.targets import CdfTarget
-from harness import peers
-from harness.timing import alternating
+from harness.cost import peers
+from harness.cost.timing import alternating
 from tests import oracles
 from tests.benchmarks import numpy_loops
 from tests.benchmarks.lines import report

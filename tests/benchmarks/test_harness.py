@@ -5,13 +5,13 @@ import time
 import numpy as np
 import pytest
 
-from harness.cohort import CohortResult, Lane
 from harness.commands.progress import progress
-from harness.driver import Request, execute
-from harness.executors import InProcess
-from harness.rule_files import reference
-from harness.runs import COHORT, Outcome, RunSpec
-from harness.store import Store
+from harness.runs.cohort import CohortResult, Lane
+from harness.runs.driver import Request, execute
+from harness.runs.executors import InProcess
+from harness.runs.rule_files import reference
+from harness.runs.spec import COHORT, Outcome, RunSpec
+from harness.runs.store import Store
 from tests.benchmarks.lines import report
 
 

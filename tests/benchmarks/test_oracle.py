@@ -9,8 +9,8 @@ import torch
 
 from algorithms import rules
 from algorithms.engines.mlp import MlpEngine
-from harness.certificates import Dynamics, mean_square
-from harness.objectives import Objective, flat, mlp
+from harness.oracle.certificates import Dynamics, mean_square
+from harness.oracle.objectives import Objective, flat, mlp
 from harness.plugins import find_problem
 from tests.benchmarks.lines import report
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from harness.store import Store
+from harness.runs.store import Store
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -58,7 +58,7 @@ def comparison() -> dict[str, Any]:
 
 def stored_runs(path: Path) -> dict[str, Any]:
     """Run → lanes, whatever the store's own format: the outcome, and the metrics halfway and at the end."""
-    from harness.metrics import CDF_METRICS, VALUE_METRICS
+    from harness.oracle.metrics import CDF_METRICS, VALUE_METRICS
 
     out = {}
     with Store(path) as store:

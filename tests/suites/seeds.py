@@ -4,8 +4,8 @@ import sys
 import time
 from collections import Counter
 
-from harness.claims import Setting
-from harness.ledger import collect, judge, share
+from harness.judging.claims import Setting
+from harness.judging.ledger import collect, judge, share
 
 USUAL = ("PASS", "CAUGHT", "VACUOUS")
 

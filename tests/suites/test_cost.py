@@ -6,9 +6,9 @@ import torch
 from algorithms.engines import mlp
 from algorithms.rule import Cotangents, Promise, rule
 from algorithms.rules import gtd2
-from harness import peers, touches
-from harness.claims import Setting
-from harness.verdicts import Verdict
+from harness.cost import peers, touches
+from harness.judging.claims import Setting
+from harness.judging.verdicts import Verdict
 from suites import cost
 
 

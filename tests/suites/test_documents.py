@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims import Setting
-from harness.ledger import collect, judge, share
+from harness.judging.claims import Setting
+from harness.judging.ledger import collect, judge, share
 from harness.report.claims import draw_all
 from harness.report.document import as_document, verdicts_in
 from tests.suites.seeds import flips

@@ -10,10 +10,10 @@ import pytest
 
 from algorithms.rule import Cotangents, rule
 from algorithms.rules import gtd2, tdrc
-from harness.claims import BUDGET, Claim, Setting
-from harness.conformance import examine
-from harness.ledger import Entry, collect, exit_code, judge, share
-from harness.verdicts import Verdict, exactly
+from harness.judging.claims import BUDGET, Claim, Setting
+from harness.judging.conformance import examine
+from harness.judging.ledger import Entry, collect, exit_code, judge, share
+from harness.judging.verdicts import Verdict, exactly
 from tests.harness.test_cli import ROOT, dgtd
 
 WRONG = """

@@ -6,10 +6,10 @@ from scipy.stats import t as student
 
 from algorithms import rules
 from algorithms.engines.linear import directions
-from algorithms.sampler import Sampler
+from algorithms.experience.sampler import Sampler
 from algorithms.streams import generator, lane_streams
-from harness.mdp import FiniteMDP
-from harness.objectives import Objective, linear
+from harness.oracle.mdp import FiniteMDP
+from harness.oracle.objectives import Objective, linear
 from harness.plugins import find_problem, installed
 
 NAMES = sorted(installed("problems"))
@@ -86,7 +86,7 @@ def test_the_spiral_has_its_published_drift():
     """TD's drift is +0.09958‖V‖², at any θ; with the last two of b swapped it is not positive."""
     from algorithms.engines.module import ModuleEngine
     from algorithms.targets import ValueTarget
-    from harness.objectives import module
+    from harness.oracle.objectives import module
     from suites.problems.counterexamples import SPIRAL_A, SPIRAL_B
 
     problem = find_problem("spiral")

@@ -7,8 +7,8 @@ import pytest
 
 from algorithms.rule import Cotangents, Rule, rule
 from algorithms.rules import RULES, gtd2, tdc
-from harness.claims import Setting
-from harness.ledger import collect, exit_code, judge, share
+from harness.judging.claims import Setting
+from harness.judging.ledger import collect, exit_code, judge, share
 
 
 def status_of(claim_id, judged=None):
@@ -110,7 +110,7 @@ def sabotage_transpose(monkeypatch):
 
 
 def sabotage_next_state(monkeypatch):
-    from algorithms.transitions import Batch, TransitionTable
+    from algorithms.experience.table import Batch, TransitionTable
 
     right = TransitionTable.batch
 

@@ -7,9 +7,9 @@ import torch
 from algorithms import rules
 from algorithms.engines.linear import LinearEngine
 from algorithms.engines.mlp import MlpEngine
+from algorithms.experience.table import Batch
 from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
-from algorithms.transitions import Batch
 from tests.benchmarks import numpy_loops
 from tests.problems import baird
 

@@ -1,0 +1,1 @@
+"""What learners see: transitions, from a table or in batches."""

@@ -1,0 +1,1 @@
+"""The gate on two commits, and the site."""

@@ -1,0 +1,200 @@
+"""`make asv-compare`: a gate on two commits, measured by asv, base and head in turns.
+
+Exact numbers (`track_*`) must not grow at all, times by no more than a factor, a process's memory by no more than 5 %
+(`harness.asv.regressions`). What noise leaves in doubt is looked at again, alone, up to four looks in all.
+
+asv's own exit codes do not tell a regression from a failed build, and its `compare` always exits 0. The gate's tell
+every outcome apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import shutil
+import subprocess
+import sys
+import traceback
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from harness.asv.regressions import FACTOR, Code, Key, Report, Side, judge, kind_of, shown
+
+TURNS = ("base", "head", "head", "base")
+LOOKS = 4
+
+
+class AsvError(RuntimeError):
+    """asv could not do what it was asked."""
+
+
+class NoBenchmarksError(AsvError):
+    """Nothing to measure."""
+
+
+class BuildError(AsvError):
+    """Neither commit could be built."""
+
+
+def read(folder: Path, commit: str) -> Side:
+    """What asv stored of one turn. A failed build leaves nothing but nulls; a skipped benchmark leaves NaN."""
+    files = list(folder.glob(f"*/{commit[:8]}-*.json"))
+    if not files:
+        raise AsvError(f"asv stored nothing for {commit[:8]}")
+    side, any_ran = Side(), False
+    for path in files:
+        stored = json.loads(path.read_text())
+        columns = stored["result_columns"]
+        for name, row in stored["results"].items():
+            entry = dict(zip(columns, row, strict=False))
+            any_ran |= entry["result"] is not None or entry.get("duration") is not None
+            samples = entry.get("samples") or []
+            for i, words in enumerate(_combinations(entry.get("params") or [])):
+                value = entry["result"][i] if entry["result"] is not None else None
+                if value is None:
+                    side.broken.add((name, words))
+                elif not math.isnan(value):
+                    number = _fast(samples[i]) if kind_of((name, words)) == "time" else value
+                    side.turns.setdefault((name, words), []).append(number)  # one of each environment
+    side.built = any_ran
+    return side
+
+
+def _fast(samples: list[float]) -> float:
+    """The fastest sample but for 2 %: on a virtual machine the processor's clock falls short now and then.
+
+    asv's own value, the median, is at the mercy of whatever else runs.
+    """
+    return sorted(samples)[len(samples) // 50]
+
+
+def _combinations(params: list[list[str]]) -> list[str]:
+    return [", ".join(words) for words in product(*params)]
+
+
+def _selector(key: Key) -> str:
+    """As asv names what it may run: a benchmark without parameters has no brackets."""
+    return shown(key) if key[1] else key[0]
+
+
+class Gate:
+    """Measures with the asv.conf.json of a repository, into results of its own."""
+
+    def __init__(self, root: Path, bench: str | None = None, turns: tuple[str, ...] = TURNS) -> None:
+        self.root, self.bench, self.turns = root, bench, turns
+        self.folder = root / ".asv" / "gate"
+
+    def resolve(self, name: str) -> str:
+        """The commit of a name."""
+        found = subprocess.run(
+            ["git", "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"],
+            cwd=self.root, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if found.returncode:
+            raise AsvError(f"no commit {name!r} in {self.root}")
+        return found.stdout.strip()
+
+    def measure(self, commits: dict[str, str], keys: list[Key] | None = None) -> dict[str, Side]:
+        """One look: both sides in turns."""
+        sides = {"base": Side(), "head": Side()}
+        for turn, side in enumerate(self.turns):
+            print(f"turn {turn + 1} of {len(self.turns)}: {side} {commits[side][:8]}", file=sys.stderr, flush=True)
+            shutil.rmtree(self.folder / side, ignore_errors=True)
+            try:
+                self._run(side, commits, keys)
+            except BuildError:
+                sides[side].built = False
+                break
+            sides[side].add(read(self.folder / side, commits[side]))
+            if not sides[side].built:
+                break
+        return sides
+
+    def _run(self, side: str, commits: dict[str, str], keys: list[Key] | None) -> None:
+        config = json.loads((self.root / "asv.conf.json").read_text())
+        # asv learns what there is to run from the commit, or, if that does not build, from the tip of a branch.
+        config["branches"] = list(commits.values())
+        config["results_dir"] = str(self.folder / side)
+        for name in ("env_dir", "html_dir", "benchmark_dir"):
+            if name in config:
+                config[name] = str(self.root / config[name])
+        config["repo"] = str(self.root)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{side}.json"
+        path.write_text(json.dumps(config))
+        asv = [sys.executable, "-m", "asv"]
+        # Without it asv asks about the machine, and waits for an answer.
+        subprocess.run(
+            [*asv, "machine", "--yes", "--config", str(path)], cwd=self.root, capture_output=True, check=True
+        )
+        command = [*asv, "run", "--config", str(path), f"{commits[side]}^!", "--record-samples"]
+        if keys:
+            command += ["--bench", "|".join(f"^{re.escape(_selector(key))}$" for key in keys)]
+        elif self.bench:
+            command += ["--bench", self.bench]
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
+        said = done.stdout + done.stderr
+        (self.folder / f"{side}.log").write_text(said)
+        if "No benchmarks selected" in said:
+            raise NoBenchmarksError(f"no benchmark matches {self.bench!r}")
+        _, nowhere, last = said.partition("Last error: ")
+        if nowhere and "discover" not in last.splitlines()[0]:
+            raise BuildError("neither commit could be built")
+        # 0: fine. 2: a build or a benchmark failed, which the results tell apart. Else asv itself gave up.
+        if done.returncode not in (0, 2):
+            raise AsvError(f"asv stopped with {done.returncode}: {_last_words(said)}")
+
+
+def _last_words(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "without a word"
+
+
+def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
+    """Measure and judge, then look again at what is doubtful until it is settled, or LOOKS are spent."""
+    commits = {"base": gate.resolve(base), "head": gate.resolve(head)}
+    sides: dict[str, Side] = {"base": Side(), "head": Side()}
+    doubtful: list[Key] | None = None
+    for look in range(1, LOOKS + 1):
+        if doubtful:
+            print(f"looking again: {', '.join(map(shown, doubtful))}", file=sys.stderr, flush=True)
+        for side, found in gate.measure(commits, doubtful).items():
+            sides[side].add(found)
+        report, doubtful = judge(sides["base"], sides["head"], factor, last=look == LOOKS)
+        if not doubtful:
+            break
+    return report
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    codes = "exit codes:\n" + "\n".join(f"  {code:d}  {code.words}" for code in Code)
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="python -m harness.gate", description=__doc__, epilog=codes, formatter_class=layout
+    )
+    parser.add_argument("base", help="commit to compare with")
+    parser.add_argument("head", nargs="?", default="HEAD", help="commit to judge")
+    parser.add_argument("--factor", type=float, default=FACTOR, help=f"times may grow by this ({FACTOR})")
+    parser.add_argument("--bench", help="only the benchmarks that match this expression")
+    options: Any = parser.parse_args(arguments)
+    if not options.factor > 1:
+        parser.error(f"--factor must exceed 1, got {options.factor:g}")
+    try:
+        report = compare(Gate(Path.cwd(), options.bench), options.base, options.head, options.factor)
+    except NoBenchmarksError as error:
+        report = Report(Code.NOTHING, [str(error)])
+    except AsvError as error:
+        report = Report(Code.BAD, [str(error)])
+    except Exception as error:  # Python's own exit code for a crash is 1, which here means slower
+        traceback.print_exc()
+        report = Report(Code.BAD, [f"{type(error).__name__}: {error}"])
+    print("\n".join([*report.lines, f"{report.code.words} (exit code {report.code:d})"]))
+    return report.code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

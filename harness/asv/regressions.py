@@ -1,0 +1,141 @@
+"""Two commits' numbers, judged: has anything grown? `harness.asv.gate` measures them.
+
+Exact numbers must not grow at all, nor differ between a commit's turns. Times are judged by the fastest of a side's
+turns, once a second turn has come near it: a busy spell can hide a slow-down as well as feign one. peakmem is the
+process's own memory, torch and all, and hardly varies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import product
+
+FACTOR = 1.3  # between the 1.07 of an A/A (the summary shows the largest) and the 1.5 that must be caught
+MEMORY = 1.05  # of a process of 250 MB that imports torch
+NEAR = 1.05  # a minimum is believed when two turns came this near it
+CONFIRMED = 3  # turns of each side before anything but an exact number counts as worse
+WORDS = {"track": "grew", "time": "slower"}
+
+Key = tuple[str, str]  # benchmark, parameters
+
+
+class Code(IntEnum):
+    """What the gate exits with. (make turns every failure into its own 2, and prints this one.)"""
+
+    words: str
+
+    PASSED = 0, "nothing slower, nothing grown"
+    WORSE = 1, "slower, or an exact number grew"
+    BAD = 2, "bad input, or asv itself failed"
+    NOISY = 3, "too noisy to tell"
+    NOTHING = 4, "nothing was measured on both sides"
+    BUILD = 5, "a commit did not build"
+    BROKEN = 6, "a benchmark that ran at BASE does not at HEAD"
+
+    def __new__(cls, value: int, words: str) -> Code:
+        """A number with its meaning."""
+        code = int.__new__(cls, value)
+        code._value_, code.words = value, words
+        return code
+
+
+@dataclass
+class Side:
+    """What one commit gave: a number a turn, what failed, and whether it was built at all."""
+
+    built: bool = True
+    turns: dict[Key, list[float]] = field(default_factory=dict)
+    broken: set[Key] = field(default_factory=set)
+
+    def add(self, turn: Side) -> None:
+        """Another turn's numbers beside these."""
+        self.built &= turn.built
+        self.broken |= turn.broken
+        for key, numbers in turn.turns.items():
+            self.turns.setdefault(key, []).extend(numbers)
+
+    def readings(self, key: Key, last: bool) -> list[float]:
+        """Times that a verdict must hold for: the fastest turn's, if a second came near it, else none as yet.
+
+        At the last look one turn may stand alone before two that agree; then a verdict must hold with it and without.
+        """
+        first, second, third = sorted([*self.turns[key], math.inf, math.inf])[:3]
+        if second <= NEAR * first:
+            return [first]
+        return [first, second] if last and third <= NEAR * second else []
+
+
+@dataclass(frozen=True)
+class Report:
+    """An exit code, and the lines to print."""
+
+    code: Code
+    lines: list[str]
+
+
+def judge(base: Side, head: Side, factor: float = FACTOR, last: bool = True) -> tuple[Report, list[Key]]:
+    """The report, and the keys of which there is no telling: before the `last` look, those that want another one."""
+    for name, side in (("BASE", base), ("HEAD", head)):
+        if not side.built:
+            return Report(Code.BUILD, [f"build failed: {name}"]), []
+    shared = sorted(set(base.turns) & set(head.turns))
+    broken = [f"broken at HEAD: {shown(key)}" for key in sorted(head.broken & set(base.turns))]
+    gone = sorted(set(base.turns) - set(head.turns) - head.broken)
+    broken += [f"ran at BASE, skipped or missing at HEAD: {shown(key)}" for key in gone]
+    fresh = sorted((set(head.turns) | head.broken) - set(base.turns) - base.broken)
+    unknown = [f"did not run at BASE, so not compared: {shown(key)}" for key in fresh]
+    if not shared and not broken:
+        return Report(Code.NOTHING, unknown), []
+    answers = {key: _worse(key, base, head, factor, last) for key in shared}
+    worse = [_line(WORDS.get(kind_of(key), "more memory"), key, base, head) for key in shared if answers[key]]
+    doubtful = [key for key in shared if answers[key] is None]
+    noisy = [_line("too noisy to be sure of", key, base, head) for key in doubtful]
+    code = Code.BROKEN if broken else Code.WORSE if worse else Code.NOISY if noisy else Code.PASSED
+    return Report(code, [*broken, *worse, *noisy, *unknown, _summary(base, head, shared)]), doubtful
+
+
+def _worse(key: Key, base: Side, head: Side, factor: float, last: bool) -> bool | None:
+    """Did this number grow by more than it may? None if the turns do not tell."""
+    before, after = base.turns[key], head.turns[key]
+    if kind_of(key) == "track":
+        return _exceeds(min(before), max(after), 1 + 1e-9)
+    if kind_of(key) == "time":
+        pairs = list(product(base.readings(key, last), head.readings(key, last)))
+    else:
+        pairs = [(min(before), min(after))]
+    answers = {_exceeds(*pair, factor if kind_of(key) == "time" else MEMORY) for pair in pairs}
+    if len(answers) != 1 or (True in answers and len(after) < CONFIRMED):
+        return None
+    return True in answers
+
+
+def _exceeds(before: float, after: float, factor: float) -> bool:
+    return after > before + (factor - 1) * abs(before)
+
+
+def _line(words: str, key: Key, base: Side, head: Side) -> str:
+    before, after = min(base.turns[key]), (max if kind_of(key) == "track" else min)(head.turns[key])
+    ratio = f"{after / before:.3f} ×" if before else "from nothing"
+    return f"{words}: {shown(key)}  {before:.6g} → {after:.6g}  ({ratio})"
+
+
+def _summary(base: Side, head: Side, shared: list[Key]) -> str:
+    """How many numbers, and the largest ratio of times: what the machine's noise left after all."""
+    ratios = {key: min(head.turns[key]) / min(base.turns[key]) for key in shared if kind_of(key) == "time"}
+    said = f"{len(shared)} numbers compared"
+    if not ratios:
+        return said
+    largest = max(ratios, key=lambda key: ratios[key])
+    return f"{said}; the times' largest ratio is {ratios[largest]:.3f}, {shown(largest)}"
+
+
+def kind_of(key: Key) -> str:
+    """What asv measures, by the method's name: `time`, `track`, `peakmem` …"""
+    return key[0].rsplit(".", 1)[-1].split("_")[0].replace("timeraw", "time")
+
+
+def shown(key: Key) -> str:
+    """As asv prints it."""
+    return f"{key[0]}({key[1]})"

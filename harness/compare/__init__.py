@@ -1,0 +1,1 @@
+"""Contests: rules against each other on problems."""

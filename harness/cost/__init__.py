@@ -1,0 +1,1 @@
+"""Exact work of a step, and steps to compare it with."""

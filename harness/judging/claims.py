@@ -1,0 +1,61 @@
+"""A claim: a sentence with an id, a source, what to check, and at which error rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from algorithms.names import unknown
+from algorithms.rule import Promise, Rule
+from harness.judging.verdicts import Finding
+
+BUDGET = 1e-3  # chance of any false FAIL in one run of every suite together, split over the sampled checks
+PROFILES = ("ci", "full", "paper")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How hard to look: the profile, the seed, and the false-alarm rate that this check may spend."""
+
+    profile: str = "ci"
+    seed: int = 0
+    false_alarm: float = BUDGET
+
+    def __post_init__(self) -> None:
+        if self.profile not in PROFILES:
+            raise unknown("profile", self.profile, PROFILES)
+        if self.seed < 0:
+            raise ValueError(f"seed must be 0 or more, got {self.seed}")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """control   a wrong algorithm that the same check must FAIL: the check's own proof that it can
+    promise      what a rule must have promised for the claim to bind it
+    sampled      takes a share of the false-alarm budget; a FAIL is confirmed on fresh seeds
+    figure       what a figure of the paper shows: if it does not hold here, that is a finding, and no failure of ours
+    """
+
+    id: str
+    says: str
+    source: str
+    check: Callable[[Setting], Finding]
+    rule: Rule | None = None
+    promise: Promise | None = None
+    control: bool = False
+    sampled: bool = False
+    figure: bool = False
+    profiles: tuple[str, ...] = PROFILES
+
+    @property
+    def suite(self) -> str:
+        """The first word of the id."""
+        return self.id.split("/")[0]
+
+    @property
+    def promised(self) -> bool:
+        """Whether the rule that it is about claims this of itself."""
+        return self.promise is None or self.rule is None or self.promise in self.rule.promises
+
+
+Suite = Callable[[Rule | None], list[Claim]]  # claims about a user's rule, or about the suite's own

@@ -1,0 +1,30 @@
+"""pytest's side of the suites, loaded by its entry point: `pytest suites`, or `pytest --pyargs suites`."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--dgtd-rule, --dgtd-profile, --dgtd-seed, --dgtd-suite."""
+    group = parser.getgroup("dgtd")
+    group.addoption("--dgtd-rule", default=None, help="judge this rule: a name, or path/to/file.py:function")
+    group.addoption("--dgtd-profile", default="ci", help="ci, full or paper")
+    group.addoption("--dgtd-seed", default=0, type=int, help="another seed, other points and lanes")
+    group.addoption("--dgtd-suite", default="all", help="one suite, or all")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test a claim."""
+    if "dgtd_claim" not in metafunc.fixturenames:
+        return
+    from harness.judging.ledger import collect
+    from harness.runs.rule_files import reference, resolve
+
+    option = metafunc.config.getoption
+    try:
+        rule = resolve(reference(option("--dgtd-rule"))) if option("--dgtd-rule") else None
+        claims = collect(option("--dgtd-suite"), rule, option("--dgtd-profile"))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    metafunc.parametrize("dgtd_claim", claims, ids=[claim.id for claim in claims])

@@ -1,0 +1,118 @@
+"""Verdicts: PASS, FAIL or INCONCLUSIVE, with everything that was weighed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from harness.judging.statistics import Interval, Sprt, proportion_interval, seeds_needed
+
+
+class Verdict(StrEnum):
+    """What the evidence says. VACUOUS: true, and says nothing (a bound above what standing still achieves)."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    VACUOUS = "VACUOUS"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A verdict and its evidence.
+
+    false_alarm   the chance of a FAIL if the claim is true; 0 for exact checks
+    detectable    the smallest effect that the data could have told from none
+    needed        seeds that would settle it, if it is INCONCLUSIVE
+    flips         in words, what would turn the verdict round
+    """
+
+    verdict: Verdict
+    estimate: float
+    low: float
+    high: float
+    margin: float
+    n: int
+    false_alarm: float
+    words: str
+    flips: str
+    detectable: float | None = None
+    needed: int | None = None
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"verdict": str(self.verdict)}
+
+
+def exactly(error: float, margin: float, words: str, wrong: str = "", **evidence: Any) -> Finding:
+    """An exact check: no sampling, so it passes or fails. `wrong` says in words what a failure means."""
+    passes = error <= margin
+    return Finding(
+        verdict=Verdict.PASS if passes else Verdict.FAIL,
+        estimate=error,
+        low=error,
+        high=error,
+        margin=margin,
+        n=1,
+        false_alarm=0.0,
+        words=words if passes or not wrong else f"{words}: {wrong}",
+        flips=f"an error {'above' if passes else 'at most'} {margin:.1e}; it is {error:.2e}, by enumeration",
+        detectable=margin,
+        evidence=evidence,
+    )
+
+
+def below(interval: Interval, margin: float, false_alarm: float, words: str, **evidence: Any) -> Finding:
+    """The quantity is at most `margin`: PASS if the upper bound clears it, FAIL if the lower bound does not."""
+    verdict = (
+        Verdict.PASS if interval.high <= margin else Verdict.FAIL if interval.low > margin else Verdict.INCONCLUSIVE
+    )
+    needed = seeds_needed(interval, margin) if verdict is Verdict.INCONCLUSIVE else None
+    return Finding(
+        verdict=verdict,
+        estimate=interval.estimate,
+        low=interval.low,
+        high=interval.high,
+        margin=margin,
+        n=interval.n,
+        false_alarm=false_alarm,
+        words=words,
+        flips=f"an interval wholly {'above' if verdict is Verdict.PASS else 'below'} {margin:g}",
+        detectable=(interval.high - interval.low) / 2,
+        needed=needed,
+        evidence=evidence,
+    )
+
+
+def seldom(test: Sprt, failures: list[bool], words: str, **evidence: Any) -> Finding:
+    """At most a share `good` of lanes fails, told from `bad` by a sequential test."""
+    passes, used = test.decide(failures)
+    verdict = Verdict.INCONCLUSIVE if passes is None else Verdict.PASS if passes else Verdict.FAIL
+    share = proportion_interval(sum(failures[:used]), used, test.false_alarm)
+    return Finding(
+        verdict=verdict,
+        estimate=share.estimate,
+        low=share.low,
+        high=share.high,
+        margin=test.good,
+        n=used,
+        false_alarm=test.false_alarm,
+        words=words,
+        flips=f"failures enough to tell {test.bad:.0%} from {test.good:.0%}" if passes else "fewer lanes that fail",
+        detectable=test.bad,
+        needed=test.lanes_if_clean if passes is None else None,
+        evidence=evidence,
+    )
+
+
+def confirmed(first: Finding, again: Finding) -> Finding:
+    """A FAIL counts if fresh seeds fail too: the false-alarm rates multiply."""
+    from dataclasses import replace
+
+    rate = first.false_alarm * again.false_alarm
+    if again.verdict is Verdict.FAIL:
+        return replace(again, false_alarm=rate, words=f"{again.words} (confirmed on fresh seeds)")
+    words = f"{first.words} (failed once, and on fresh seeds did not: {again.words})"
+    return replace(first, verdict=Verdict.INCONCLUSIVE, words=words, false_alarm=rate)

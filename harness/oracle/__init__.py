@@ -1,0 +1,1 @@
+"""What is exactly true: problems, objectives, laws of the return, certificates."""

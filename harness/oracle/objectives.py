@@ -1,0 +1,175 @@
+"""Exact objectives of any predictor, by enumeration: F, its Jacobian, w*(θ), D-MSPBE, and the mean update of any rule.
+
+A predictor is a function of one flat vector θ that gives F [states, n] at once. Value or CDF, linear, MLP or module:
+one path for all, and it shares nothing with the engines but the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+from torch.func import functional_call, grad, jacrev, jvp, vmap
+
+from algorithms.checks import Floats
+from algorithms.engines.mlp import MlpEngine
+from algorithms.engines.module import ModuleEngine
+from algorithms.rule import Rule
+from algorithms.targets import Target
+from harness.oracle.mdp import FiniteMDP
+
+RANK_CUT = 1e-10  # of C's largest eigenvalue: below it a direction counts as null, as softmax's shift does
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """at(θ, x) → f [n] for one input x; `inputs` [states, k] is what it sees of each state; `size` is d."""
+
+    at: Callable[[Tensor, Tensor], Tensor]
+    inputs: Tensor
+    size: int
+
+    def all(self, theta: Tensor) -> Tensor:
+        """F [states, n]."""
+        return vmap(self.at, (None, 0))(theta, self.inputs)
+
+    def jacobian(self, theta: Tensor) -> Tensor:
+        """Φ [states, n, d], state by state: a row depends on its own state only."""
+        return vmap(jacrev(self.at), (None, 0))(theta, self.inputs)
+
+    def __call__(self, theta: ArrayLike) -> Floats:
+        """F [states, n] as an array."""
+        return self.all(torch.as_tensor(np.asarray(theta, dtype=float).ravel())).numpy()
+
+
+def linear(features: ArrayLike, outputs: int = 1) -> Predictor:
+    """f = Θφ, with Θ [n, k] flattened row by row, as the linear engine lays it out."""
+    X = torch.as_tensor(np.asarray(features, dtype=float))
+    return Predictor(lambda theta, x: theta.reshape(outputs, -1) @ x, X, outputs * X.shape[1])
+
+
+def mlp(engine: MlpEngine, inputs: ArrayLike) -> Predictor:
+    """An MlpEngine's network; `flat` makes θ of its weights."""
+    shapes = [(rows + 1, columns) for rows, columns in zip(engine.sizes[:-1], engine.sizes[1:], strict=True)]
+    size = sum(rows * columns for rows, columns in shapes)
+
+    def at(theta: Tensor, x: Tensor) -> Tensor:
+        parts = theta.split([rows * columns for rows, columns in shapes])
+        weights = [part.reshape(1, *shape) for part, shape in zip(parts, shapes, strict=True)]
+        return engine.predict(weights, x[None, None])[0, 0]
+
+    return Predictor(at, torch.as_tensor(np.asarray(inputs, dtype=float)), size)
+
+
+def module(engine: ModuleEngine, inputs: ArrayLike) -> Predictor:
+    """Any module, its parameters flattened in the order in which it names them."""
+    named = dict(engine.module.named_parameters())
+
+    def at(theta: Tensor, x: Tensor) -> Tensor:
+        parts = theta.split([value.numel() for value in named.values()])
+        values = {name: part.reshape(named[name].shape) for name, part in zip(named, parts, strict=True)}
+        return engine.predict(functional_call(engine.module, values, (x[None],)))[0]
+
+    size = sum(value.numel() for value in named.values())
+    return Predictor(at, torch.as_tensor(np.asarray(inputs, dtype=float)), size)
+
+
+def flat(weights: Any, lane: int = 0) -> Floats:
+    """One lane of an engine's weights (array, list or dict of tensors) as a vector θ."""
+    if isinstance(weights, np.ndarray):
+        return weights[lane].ravel().copy()
+    parts = weights.values() if isinstance(weights, dict) else weights
+    return torch.cat([part[lane].reshape(-1) for part in parts]).numpy().copy()
+
+
+@dataclass(frozen=True)
+class Objective:
+    """D-MSPBE (for a value target: MSPBE without the ½) of a predictor on a problem, and what belongs to it."""
+
+    mdp: FiniteMDP
+    target: Target
+    predictor: Predictor
+
+    def _parts(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(E[Σφδ], C, C⁺E[Σφδ]) with C = E[Σφφᵀ]."""
+        weights = torch.as_tensor(self.mdp.d)
+        F, phi = self.predictor.all(theta), self.predictor.jacobian(theta)
+        delta = self._mean_delta(F)
+        flat_phi = (weights[:, None, None] * phi).flatten(0, 1)
+        push = flat_phi.T @ delta.flatten()
+        C = flat_phi.T @ phi.flatten(0, 1)
+        values, vectors = torch.linalg.eigh(C)
+        keep = values > RANK_CUT * values[-1].clamp(min=1e-300)
+        w = vectors[:, keep] @ ((vectors[:, keep].T @ push) / values[keep])
+        return push, C, w
+
+    def _mean_delta(self, F: Tensor) -> Tensor:
+        """E[ρ(T F(s') + t) | s] − F(s), [states, n]. E[ρ | s] = 1, so ρ need not weigh F(s)."""
+        table = self.mdp.table
+        shift = self.target.shift(table.reward, table.discount).tensors(F.dtype)
+        g = shift.apply(F[torch.as_tensor(table.next_state)])
+        weight = torch.as_tensor(table.probability * table.rho)[:, None]
+        return torch.zeros_like(F).index_add(0, torch.as_tensor(table.state), weight * g) - F
+
+    def value(self, theta: ArrayLike) -> float:
+        """J(θ)."""
+        push, _, w = self._parts(_vector(theta))
+        return float(push @ w)
+
+    def optimal_w(self, theta: ArrayLike) -> Floats:
+        """w*(θ) = C⁺E[Σφδ]."""
+        return self._parts(_vector(theta))[2].numpy()
+
+    def distance_to_optimal_w(self, theta: ArrayLike, w: ArrayLike) -> float:
+        """‖w − w*(θ)‖_C."""
+        _, C, best = self._parts(_vector(theta))
+        gap = _vector(w) - best
+        return float((gap @ C @ gap).clamp(min=0.0).sqrt())
+
+    def rank(self, theta: ArrayLike) -> int:
+        """The rank of E[Σφφᵀ]; Theorem 2 asks for d."""
+        values = torch.linalg.eigvalsh(self._parts(_vector(theta))[1])
+        return int((values > RANK_CUT * values[-1]).sum())
+
+    def gradient(self, theta: ArrayLike) -> Floats:
+        """∇J(θ) by differentiating the projection itself: no w, no rule.
+
+        J = max_w 2 E[Σφδ]ᵀw − wᵀCw. At the maximiser its gradient is the partial one, for any w* (Danskin).
+        """
+        at = _vector(theta)
+        w = self._parts(at)[2]
+
+        def lagrangian(theta: Tensor) -> Tensor:
+            F, u = jvp(self.predictor.all, (theta,), (w,))
+            d = torch.as_tensor(self.mdp.d)[:, None]
+            return (d * (2 * self._mean_delta(F) * u - u * u)).sum()
+
+        return grad(lagrangian)(at).numpy()
+
+    def mean_update(self, rule: Rule, theta: ArrayLike, w: ArrayLike) -> tuple[Floats, Floats]:
+        """The exact mean of (−G_θ, G_w − κw): a sum over (s, a, s'), nothing sampled."""
+        table = self.mdp.table
+        state, following = torch.as_tensor(table.state), torch.as_tensor(table.next_state)
+        shift = self.target.shift(table.reward, table.discount).tensors(torch.float64)
+        mass, rho = torch.as_tensor(self.mdp.mass)[:, None], torch.as_tensor(table.rho)[:, None]
+        at, aux = _vector(theta), _vector(w)
+
+        def total(theta: Tensor, w: Tensor) -> Tensor:
+            F, u = jvp(self.predictor.all, (theta if rule.curvature else at,), (w,))
+            if not rule.curvature:
+                F = self.predictor.all(theta)
+            g = shift.apply(F[following])
+            p, t, q = rule((g - F[state]).detach(), u[state].detach(), rho)
+            return (mass * (p * F[state] + t * g + q * u[state])).sum()
+
+        d_theta, d_w = grad(total, argnums=(0, 1))(at, aux)
+        return -d_theta.numpy(), (d_w - rule.w_decay * aux).numpy()
+
+
+def _vector(theta: ArrayLike) -> Tensor:
+    return torch.as_tensor(np.asarray(theta, dtype=float).ravel().copy())

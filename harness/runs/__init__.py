@@ -1,0 +1,1 @@
+"""What to run, where results live, who runs it."""

@@ -1,0 +1,107 @@
+"""The analysis behind `dgtd compare`, on lanes with a known answer."""
+
+import numpy as np
+import pytest
+
+from harness.compare.comparison import Entry, Outcomes, _duels, _tidy
+from harness.compare.contest import Choice, Contest, Contestant, areas
+from harness.judging.statistics import paired, variance_ratio
+from harness.report.words import answer
+from harness.runs.rule_files import reference
+from harness.runs.spec import Outcome
+
+
+def entry(who, final, contest):
+    """Lanes whose RMSPBE goes from 1 to `final` [lanes]."""
+    spec = contest.spec("boyan", who, 0.1, 0.1)
+    times = spec.times()
+    fall = np.linspace(0, 1, len(times))
+    with np.errstate(invalid="ignore"):
+        rmspbe = np.where(fall == 0, 1.0, 1 - fall * (1 - np.asarray(final, dtype=float)[:, None]))
+    curves = np.repeat(rmspbe[..., None], len(who.metrics), axis=2)
+    lost = [Outcome.BUDGET_SPENT if np.isfinite(value) else Outcome.DIVERGED for value in final]
+    return Entry("boyan", who, spec, Choice((0.1, 0.1)), times, curves, lost)
+
+
+def weighed(finals):
+    people = [Contestant(reference(name), "value") for name in ("gtd2", "tdc", "td")][: len(finals)]
+    contest = Contest(("boyan",), tuple(people), steps=1000, seeds=len(finals[0]), steps_given=(0.1, 0.1))
+    entries = [entry(who, final, contest) for who, final in zip(people, finals, strict=True)]
+    return Outcomes(contest, entries, _duels(contest, entries))
+
+
+def test_a_winner_beats_every_other_or_nobody_wins():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.2, 0.3, 30)
+    assert weighed([base, base + 0.05, base + 0.1]).winner("boyan", "rmspbe", "final") == "GTD2"
+    assert weighed([base, base, base + 0.1]).winner("boyan", "rmspbe", "final") is None
+    assert weighed([base, base + 1e-13, base + 0.1]).winner("boyan", "rmspbe", "final") is None
+    assert weighed([base, rng.permutation(base)]).winner("boyan", "rmspbe", "final") is None
+
+
+def test_diverged_lanes_lose_and_are_counted():
+    base = np.full(30, 0.2) + np.arange(30) * 1e-3
+    lost = np.where(np.arange(30) < 25, np.inf, base - 0.1)
+    found = weighed([base, lost])
+    assert found.winner("boyan", "rmspbe", "final") == "GTD2"
+    assert found.entries[1].diverged == 25
+    assert "25 of 60 lanes diverged" in answer(found)
+    assert found.entries[1].alive[-1] == pytest.approx(5 / 30)
+    assert found.entries[1].alive[0] == 1
+
+
+def test_a_lane_that_diverged_loses_however_finite_it_still_is():
+    base = np.linspace(0.2, 0.3, 12)
+    found = weighed([base, base - 0.1])
+    found.entries[1].outcomes[:] = [Outcome.DIVERGED] * 12
+    again = Outcomes(found.contest, found.entries, _duels(found.contest, found.entries))
+    assert again.winner("boyan", "rmspbe", "final") == "GTD2"
+    assert np.isinf(found.entries[1].numbers("rmspbe")["auc"]).all()
+
+
+def test_who_won_does_not_depend_on_who_is_named_first():
+    rng = np.random.default_rng(0)
+    for gap in (
+        np.concatenate([-rng.uniform(0.001, 0.01, 15), rng.uniform(0.1, 0.2, 15)]),
+        np.where(np.arange(30) < 14, -np.inf, 0.0),
+        rng.normal(0.5, 1.0, 30),
+    ):
+        ours, theirs = paired(gap, np.zeros(30)), paired(np.zeros(30), gap)
+        assert ours.p == pytest.approx(theirs.p)
+        assert ours.direction == -theirs.direction != 0
+        assert ours.better.estimate == pytest.approx(1 - theirs.better.estimate)
+
+
+def test_steps_to_target_keeps_never():
+    found = weighed([np.array([0.05, 0.5, 0.05, np.nan])])
+    steps = found.entries[0].steps_to_target()
+    assert np.isfinite(steps).tolist() == [True, False, True, False]
+    found.entries[0].outcomes[0] = Outcome.DIVERGED
+    assert np.isfinite(found.entries[0].steps_to_target()).tolist() == [False, False, True, False]
+    assert np.isinf(found.entries[0].median_steps_to_target)
+
+
+def test_areas_are_mean_heights():
+    times = np.array([0, 1, 10])
+    np.testing.assert_allclose(areas(times, np.array([[2.0, 2.0, 2.0], [0.0, 1.0, 1.0]])), [2.0, 0.95])
+    assert np.isinf(areas(times, np.array([[1.0, np.nan, 1.0]]))).all()
+
+
+def test_tidy_forgets_rounding_and_nothing_else():
+    np.testing.assert_array_equal(_tidy(np.array([1.0, 1 + 1e-12, 1.1, np.inf])), [1.0, 1.0, 1.1, np.inf])
+
+
+def test_variance_ratio_knows_equal_smaller_and_missing():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=200)
+    narrow, wide = common + 0.3 * rng.normal(size=200), common + 3 * rng.normal(size=200)
+    found = variance_ratio(narrow, wide)
+    assert found.ratio.high < 1
+    assert found.p < 1e-6
+    swapped = variance_ratio(wide, narrow).ratio
+    assert swapped.low == pytest.approx(1 / found.ratio.high)
+    assert variance_ratio(common, common).ratio == variance_ratio(common, common + 0).ratio
+    assert variance_ratio(common, common).p == 1.0
+    assert variance_ratio(2 * common, common).p == 0.0
+    assert variance_ratio(2 * common, common).ratio.estimate == pytest.approx(4)
+    assert np.isnan(variance_ratio(np.full(5, np.inf), np.arange(5.0)).ratio.estimate)

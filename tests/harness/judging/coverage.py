@@ -1,0 +1,135 @@
+"""`make coverage`: do the printed intervals and tests keep their promise? On simulated data with a known answer."""
+
+import sys
+
+import numpy as np
+from scipy import stats
+
+from harness.judging.statistics import (
+    Sprt,
+    holm,
+    mean_interval,
+    median_interval,
+    paired,
+    proportion_interval,
+    slopes,
+    variance_ratio,
+)
+
+RATE = 0.05
+
+
+def rejections(count: int, trial) -> tuple[int, int]:
+    rng = np.random.default_rng(12)
+    return sum(bool(trial(rng)) for _ in range(count)), count
+
+
+def misses_mean(rng) -> bool:
+    found = mean_interval(rng.normal(3.0, 2.0, size=8), RATE)
+    return not found.low <= 3.0 <= found.high
+
+
+def misses_proportion(rng) -> bool:
+    found = proportion_interval(int(rng.binomial(40, 0.1)), 40, RATE)
+    return not found.low <= 0.1 <= found.high
+
+
+def misses_slope(rng) -> bool:
+    n = np.geomspace(1e3, 1e6, 25)
+    noise = np.cumsum(rng.normal(0, 0.05, size=(10, 25)), axis=1)  # correlated along a lane, as curves are
+    slope = -0.5 + rng.normal(0, 0.02, size=(10, 1))
+    found = slopes(n, np.exp(slope * np.log(n) + noise), RATE).exponent
+    return not found.low <= -0.5 <= found.high
+
+
+def doubts_power_law(rng) -> bool:
+    n = np.geomspace(1e3, 1e6, 25)
+    curves = np.exp(-0.5 * np.log(n) + rng.normal(0, 0.5, size=(10, 25)))
+    return not slopes(n, curves, RATE, tolerance=0.0).power_law
+
+
+def fails_good_rule(rng) -> bool:
+    return Sprt(0.01, 0.20, RATE, 0.05, 200).decide(rng.random(200) < 0.01)[0] is False
+
+
+def passes_bad_rule(rng) -> bool:
+    return Sprt(0.01, 0.20, 0.05, RATE, 200).decide(rng.random(200) < 0.20)[0] is True
+
+
+def finds_a_difference(rng, n) -> bool:
+    return paired(rng.normal(size=n), rng.normal(size=n)).p < RATE
+
+
+def holm_finds_any(rng) -> bool:
+    return bool((holm(rng.random(6)) < RATE).any())
+
+
+def misses_median(rng) -> bool:
+    found = median_interval(rng.lognormal(0.0, 1.5, size=30), RATE)
+    return not found.low <= 1.0 <= found.high
+
+
+def related(rng, shape):
+    """30 pairs of equal spread that share half of their noise."""
+    common = shape(rng)
+    return common + shape(rng), common + shape(rng)
+
+
+def misses_variance_ratio(rng) -> bool:
+    found = variance_ratio(*related(rng, lambda rng: rng.normal(size=30)), RATE).ratio
+    return not found.low <= 1.0 <= found.high
+
+
+def finds_a_spread(rng) -> bool:
+    return variance_ratio(*related(rng, lambda rng: rng.lognormal(0.0, 0.5, size=30))).p < RATE
+
+
+# Name, trial, whether the rate is a bound (exact tests are conservative) or to be met from both sides.
+TRIALS = [
+    ("mean, t-interval, 8 lanes", misses_mean, False),
+    ("proportion, Clopper–Pearson, 40 lanes", misses_proportion, True),
+    ("exponent, per-lane slopes, 10 lanes", misses_slope, False),
+    ("power-law check, 10 lanes", doubts_power_law, False),
+    ("SPRT, false alarm at 1 %", fails_good_rule, True),
+    ("SPRT, miss at 20 %", passes_bad_rule, True),
+    ("paired test, 12 pairs, exact", lambda rng: finds_a_difference(rng, 12), True),
+    ("paired test, 30 pairs, normal limit", lambda rng: finds_a_difference(rng, 30), True),
+    ("median, order statistics, 30 lanes", misses_median, True),
+    ("variance ratio, Morgan, 30 normal pairs", misses_variance_ratio, False),
+    ("equal spread by ranks, 30 skewed pairs", finds_a_spread, False),
+    ("Holm over 6 true nulls, any rejected", holm_finds_any, True),
+]
+
+
+def measure(count: int) -> list[tuple[str, float, float, float, bool]]:
+    """(name, rate, low, high, kept): a 1 − 1e-4 interval of the measured rate against the nominal one."""
+    out = []
+    for name, trial, is_bound in TRIALS:
+        hits, total = rejections(count, trial)
+        found = proportion_interval(hits, total, 1e-4)
+        kept = found.low <= RATE and (is_bound or found.high >= RATE)
+        out.append((name, found.estimate, found.low, found.high, kept))
+    return out
+
+
+def pooled_regression_misses(count: int) -> float:
+    """What we do not do: one regression over all points of all lanes. Its nominal 95 % interval misses often."""
+    n = np.geomspace(1e3, 1e6, 25)
+
+    def trial(rng) -> bool:
+        noise = np.cumsum(rng.normal(0, 0.05, size=(10, 25)), axis=1)
+        fit = stats.linregress(np.tile(np.log(n), 10), (-0.5 * np.log(n) + noise).ravel())
+        return abs(fit.slope + 0.5) > 1.96 * fit.stderr
+
+    hits, total = rejections(count, trial)
+    return hits / total
+
+
+if __name__ == "__main__":
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    rows = measure(trials)
+    print(f"nominal {RATE:.0%}, {trials} trials each")
+    for name, rate, low, high, kept in rows:
+        print(f"  {name:42} {rate:7.3%}   [{low:.3%}, {high:.3%}]   {'kept' if kept else 'BROKEN'}")
+    print(f"  for contrast, pooled regression            {pooled_regression_misses(2000):7.3%}")
+    sys.exit(0 if all(row[-1] for row in rows) else 1)
