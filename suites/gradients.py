@@ -197,7 +197,7 @@ def _engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 def _engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
     """A whole step against the engine's own directions: the right sizes on the right weights."""
-    from algorithms.experience.sampler import Sampler
+    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
     from harness.oracle.objectives import flat
 
@@ -255,7 +255,7 @@ def _r_operator(setting: Setting) -> Finding:
     from torch.func import hessian
 
     from algorithms.engines.mlp import MlpEngine
-    from algorithms.experience.table import Batch
+    from algorithms.experience.batch import Batch
     from algorithms.targets import CdfTarget
     from harness.oracle.objectives import flat, mlp
 
@@ -284,7 +284,7 @@ def _sampled_mean(rule: Rule, problem: str, setting: Setting) -> Finding:
     from scipy import stats
 
     from algorithms.engines.linear import directions
-    from algorithms.experience.sampler import Sampler
+    from algorithms.experience.table import Sampler
     from algorithms.streams import generator, lane_streams
     from harness.oracle.objectives import Objective, linear
     from harness.plugins import find_problem

@@ -285,7 +285,7 @@ def _spiral(rule: Rule, setting: Setting) -> Finding:
     """Judged by the running maximum and the end of RMS V, never by θ."""
     from algorithms.engines.loop import run
     from algorithms.engines.module import ModuleEngine
-    from algorithms.experience.sampler import Sampler
+    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
     from algorithms.targets import ValueTarget
     from harness.judging.statistics import Sprt

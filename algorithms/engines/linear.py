@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.checks import Floats, Integers, finite, positive, shape
 from algorithms.engines import kernels
-from algorithms.experience.sampler import Sampler
-from algorithms.experience.table import Batch, TransitionTable
+from algorithms.experience.batch import Batch
+from algorithms.experience.table import Sampler, TransitionTable
 from algorithms.rule import Rule
 from algorithms.stepping import Constant, Schedule, check_steps
 from algorithms.targets import Target
@@ -62,12 +62,13 @@ class LinearEngine:
         ratios, ratio_of = np.unique(table.rho, return_inverse=True)
         shift = target.shift(*pairs)
         coefficients, function = compiled(rule, ratios)
-        self._tables = (
-            table.iid, table.sampling(), self.features,
-            pair_of.reshape(-1).astype(np.int64), ratio_of.reshape(-1).astype(np.int64),
-            (shift.row, shift.weight, shift.constant),
-            rule.linear, coefficients, function, table.rho,
-        )  # fmt: skip
+        self._function = function
+        self._sampling = table.sampling()
+        self._samples = kernels.Samples(
+            self.features, self.features, shift.row, shift.weight, shift.constant, rule.linear, coefficients
+        )
+        pair_index, ratio_index = (index.reshape(-1).astype(np.int64) for index in (pair_of, ratio_of))
+        self._outcomes = kernels.Outcomes(pair_index, ratio_index, table.rho)
 
     def start(self, theta: ArrayLike, streams: NDArray[np.uint64]) -> LinearState:
         """Lanes at theta ([n, k], or [lanes, n, k]), w = 0, each on its own stream [lanes, 4]."""
@@ -112,15 +113,18 @@ class LinearEngine:
             raise ValueError(f"snapshots must be in [{state.steps}, {state.steps + steps}], got {at[0]} … {at[-1]}")
         shapes = [len(at), len(at) if keep_w else 0, *[len(at) if average else 0] * 2]
         out = [np.empty((count, lanes, n, k)) for count in shapes]
+        lanes_now = kernels.Lanes(
+            state.theta, state.w, state.theta_mean, state.w_mean, state.mass, state.sampler.streams,
+            state.sampler.state, state.died,
+        )  # fmt: skip
         factors = (schedule or Constant()).factors(state.steps, steps)
+        moves = kernels.Steps(state.steps, alpha, beta, *factors, radius, self.rule.w_decay, average, extragradient)
         if threads is None and steps * state.theta.size < SHORT:
             threads = 1
         with _Threads(threads):
-            kernels.run_kernel()(
-                state.theta, state.w, state.theta_mean, state.w_mean, state.mass,
-                state.sampler.streams, state.sampler.state, state.died, state.steps,
-                alpha, beta, *factors, radius, self.rule.w_decay, average, extragradient,
-                *self._tables, at, *out,
+            kernels.run(
+                lanes_now, moves, self._sampling, self._samples, self._outcomes, self._function,
+                kernels.Snapshots(at, *out),
             )  # fmt: skip
         state.steps += steps
         return Curves(at, *out)
@@ -144,12 +148,12 @@ def directions(rule: Rule, theta: Floats, w: Floats, batch: Batch) -> tuple[Floa
     coefficients, function = compiled(rule, rho)
     g_theta, g_w = np.zeros_like(theta), np.zeros_like(theta)
     shift = batch.shift
-    rows = [np.ascontiguousarray(part) for part in (shift.row, shift.weight, shift.constant)]
-    shifts = (rows[0].reshape(-1, n), rows[1].reshape(-1, 2, n), rows[2].reshape(-1, n))
-    kernels.directions_kernel()(
-        theta, w, batch.x.reshape(-1, k), batch.x_next.reshape(-1, k), shifts,
-        rule.linear, coefficients, function, rho, g_theta, g_w,
+    row, weight, constant = (np.ascontiguousarray(part) for part in (shift.row, shift.weight, shift.constant))
+    data = kernels.Samples(
+        batch.x.reshape(-1, k), batch.x_next.reshape(-1, k),
+        row.reshape(-1, n), weight.reshape(-1, 2, n), constant.reshape(-1, n), rule.linear, coefficients,
     )  # fmt: skip
+    kernels.directions(theta, w, data, function, rho, g_theta, g_w)
     return g_theta / samples, g_w / samples - rule.w_decay * w
 
 

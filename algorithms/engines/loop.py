@@ -14,7 +14,7 @@ from algorithms.checks import Integers, finite, shape
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
 from algorithms.engines.tensors import TensorBatch
-from algorithms.experience.sampler import Sampler
+from algorithms.experience.table import Sampler
 from algorithms.stepping import Constant, Schedule, check_steps
 from algorithms.targets import Target
 

@@ -24,7 +24,7 @@ from algorithms.checks import at_least
 from algorithms.engines.activations import ACTIVATIONS
 from algorithms.engines.heads import Head, head_for, temporal_difference
 from algorithms.engines.tensors import Parts, TensorBatch, step_factors
-from algorithms.experience.table import Batch
+from algorithms.experience.batch import Batch
 from algorithms.names import look_up
 from algorithms.rule import Rule
 from algorithms.targets import Target

@@ -11,7 +11,7 @@ from torch.func import functional_call, grad, jvp, stack_module_state, vmap
 
 from algorithms.engines.heads import temporal_difference
 from algorithms.engines.tensors import Parts, TensorBatch, step_factors
-from algorithms.experience.table import Batch
+from algorithms.experience.batch import Batch
 from algorithms.rule import Rule
 from algorithms.targets import Shift
 

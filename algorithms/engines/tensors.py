@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from algorithms.experience.table import Batch
+from algorithms.experience.batch import Batch
 from algorithms.stepping import check_steps
 from algorithms.targets import Shift
 

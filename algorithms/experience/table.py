@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import Floats, Integers, finite, shape, within
-from algorithms.targets import Shift, Target
+from algorithms.experience.batch import Batch
+from algorithms.experience.draws import Sampling, draw_outcomes, start_states
+from algorithms.targets import Target
 
 
 @dataclass(frozen=True)
@@ -65,40 +67,47 @@ class TransitionTable:
         """[outcomes]: the state that each outcome belongs to."""
         return np.repeat(np.arange(self.states), np.diff(self.offsets))
 
-    def sampling(self) -> tuple[NDArray, ...]:
+    def sampling(self) -> Sampling:
         """What the compiled sampler reads."""
-        sampler = (self.offsets, self._threshold, self._alias, self.next_state, self.ends)
-        return (*sampler, self._start_threshold, self._start_alias)
+        return Sampling(
+            self.iid, self.offsets, self._threshold, self._alias, self.next_state, self.ends,
+            self._start_threshold, self._start_alias,
+        )  # fmt: skip
 
-    def batch(self, outcome: Integers, inputs: Floats, target: Target) -> "Batch":
+    def batch(self, outcome: Integers, inputs: Floats, target: Target) -> Batch:
         """The transitions with these outcome numbers [lanes, batch], with `inputs` [states, k] for x."""
         shift = target.shift(self.reward, self.discount).take(outcome)
         x, x_next = inputs[self.state[outcome]], inputs[self.next_state[outcome]]
         return Batch(x, x_next, shift, self.rho[outcome])
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Transitions for `directions` and `step`:  x, x_next  [lanes, batch, k]   rho  [lanes, batch].
+@dataclass
+class Sampler:
+    """Lanes that walk a table, each on its own stream [lanes, 4]: a lane's transitions depend on nothing else.
 
-    action and next_action  [lanes, batch]  pick an output of networks that have one per action.
+    state  [lanes]  where the lanes are
     """
 
-    x: Floats
-    x_next: Floats
-    shift: Shift
-    rho: Floats
-    action: Integers | None = None
-    next_action: Integers | None = None
+    table: TransitionTable
+    streams: NDArray[np.uint64]
+    state: Integers = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "x", finite("x", self.x))
-        object.__setattr__(self, "x_next", finite("x_next", self.x_next))
-        object.__setattr__(self, "rho", finite("rho", self.rho))
-        shape("x", self.x, (None, None, None))
-        shape("x_next", self.x_next, self.x.shape)
-        shape("rho", self.rho, self.x.shape[:2])
-        shape("shift.row", self.shift.row, (*self.x.shape[:2], None))
+        shape("streams", self.streams, (None, 4))
+        self.streams = np.array(self.streams, dtype=np.uint64, order="C")
+        self.state = np.zeros(self.lanes, dtype=np.int64)
+        start_states(self.streams, self.table.sampling(), self.state)
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes there are."""
+        return len(self.streams)
+
+    def draw(self, steps: int) -> Integers:
+        """The next outcome numbers, [steps, lanes]."""
+        out = np.empty((steps, self.lanes), dtype=np.int64)
+        draw_outcomes(self.streams, self.table.sampling(), self.state, out)
+        return out
 
 
 def alias_table(name: str, probability: Floats) -> tuple[Floats, Integers]:

@@ -17,7 +17,7 @@ from torch import Tensor
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
 from algorithms.engines.tensors import TensorBatch
-from algorithms.experience.table import Batch
+from algorithms.experience.batch import Batch
 from algorithms.rule import Rule
 from algorithms.rules import gtd2
 from algorithms.targets import CdfTarget, Target, ValueTarget

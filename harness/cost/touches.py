@@ -40,17 +40,16 @@ def count_touches(rule: Rule, target: Target, features: int) -> int:
     shift = target.shift(np.ones(1), np.full(1, 0.9))
     coefficients, function = compiled(rule, np.ones(1))
 
-    def watch(values: Any) -> Watched:
+    def watch(values: Any) -> Any:
         return Watched(values, tally)
 
     theta, w, g_theta, g_w = (watch(rng.normal(size=(1, n, features))) for _ in range(4))
-    x, x_next = (watch(rng.normal(size=(1, features))) for _ in range(2))
-    tables = tuple(watch(part) for part in (shift.row, shift.weight, shift.constant))
-    numpy = SimpleNamespace(zeros=lambda shape: watch(np.zeros(shape)))
-    step = _as_python(kernels._directions, numpy)
-    step(
-        theta, w, x, x_next, tables, rule.linear, watch(coefficients), function, watch(np.ones(1)), g_theta, g_w
+    samples = kernels.Samples(
+        watch(rng.normal(size=(1, features))), watch(rng.normal(size=(1, features))),
+        watch(shift.row), watch(shift.weight), watch(shift.constant), rule.linear, watch(coefficients),
     )  # fmt: skip
+    numpy = SimpleNamespace(zeros=lambda shape: watch(np.zeros(shape)))
+    _as_python(kernels.directions.py_func, numpy)(theta, w, samples, function, watch(np.ones(1)), g_theta, g_w)
     return tally[0]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from algorithms.checks import Floats, Integers
 from algorithms.engines.loop import run
 from algorithms.engines.mlp import MlpEngine
-from algorithms.experience.sampler import Sampler
+from algorithms.experience.table import Sampler
 from algorithms.rule import Rule
 from algorithms.stepping import Schedule
 from algorithms.streams import generator, lane_streams

@@ -9,7 +9,7 @@ import pytest
 
 from algorithms import rules
 from algorithms.engines.linear import LinearEngine
-from algorithms.experience.sampler import Sampler
+from algorithms.experience.table import Sampler
 from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.cost.timing import alternating
@@ -71,7 +71,7 @@ def test_the_first_compile(benchmark, tmp_path):
     code = (
         "from tests.benchmarks.test_linear_engine import *; import algorithms.engines.kernels as k;"
         "engine_run(ValueTarget(), baird()[2], 2, 2, 1)(); k.directions_kernel();"
-        "from algorithms.experience.sampler import Sampler; Sampler(baird()[0], lane_streams(0, range(2))).draw(2)"
+        "from algorithms.experience.table import Sampler; Sampler(baird()[0], lane_streams(0, range(2))).draw(2)"
     )
     start = partial(subprocess.run, [sys.executable, "-c", code], check=True, env={"NUMBA_CACHE_DIR": str(tmp_path)})
     benchmark.pedantic(start, rounds=2)

@@ -6,7 +6,7 @@ from scipy.stats import t as student
 
 from algorithms import rules
 from algorithms.engines.linear import directions
-from algorithms.experience.sampler import Sampler
+from algorithms.experience.table import Sampler
 from algorithms.streams import generator, lane_streams
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.objectives import Objective, linear

@@ -110,7 +110,8 @@ def sabotage_transpose(monkeypatch):
 
 
 def sabotage_next_state(monkeypatch):
-    from algorithms.experience.table import Batch, TransitionTable
+    from algorithms.experience.batch import Batch
+    from algorithms.experience.table import TransitionTable
 
     right = TransitionTable.batch
 

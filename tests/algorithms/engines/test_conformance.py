@@ -9,7 +9,7 @@ from algorithms.engines.activations import ACTIVATIONS
 from algorithms.engines.linear import directions as linear_directions
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
-from algorithms.experience.table import Batch
+from algorithms.experience.batch import Batch
 from algorithms.rule import Cotangents, rule
 from algorithms.targets import CdfTarget, ValueTarget
 from tests.oracles import (

@@ -1,5 +1,7 @@
 """Compiled code: cached for the built-in rules, never stale for a rule that changed."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ START = """
 import numpy as np
 from algorithms import rules
 from algorithms.engines import kernels
+from algorithms.experience import draws
 from algorithms.engines.linear import LinearEngine
 from algorithms.streams import lane_streams
 from algorithms.targets import ValueTarget
@@ -26,8 +29,16 @@ def final(rule):
 COUNT = """
 for rule in (*rules.RULES.values(), rules.greedy_gq(0.5), rules.tdrc(1.0)):
     final(rule)
-used = [kernels.run_kernel(), kernels.start_states, kernels.no_rule]
-print(sum(sum(kernel.stats.cache_misses.values()) for kernel in used))
+used = [kernels.run, draws.start_states]
+print(sum(sum(kernel.dispatcher.stats.cache_misses.values()) for kernel in used))
+"""
+
+
+DRAW = """
+from algorithms.experience.table import Sampler
+from algorithms.streams import lane_streams
+from tests.problems import baird
+print(Sampler(baird()[0], lane_streams(0, range(2))).draw(20).tolist())
 """
 
 
@@ -41,6 +52,28 @@ def run(code: str, cwd: Path | None = None) -> str:
 def test_a_second_start_compiles_nothing_for_the_built_in_rules():
     run(COUNT)
     assert run(COUNT) == "0"
+
+
+@pytest.mark.slow
+def test_a_kernel_whose_helper_changed_in_another_module_runs_as_it_now_is(tmp_path):
+    """numba's own cache looks at the kernel's file alone, and would go on running the old helper."""
+    root = Path(__file__).parents[3]
+    for room in ("algorithms", "tests"):
+        shutil.copytree(root / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    kernel, helper = (tmp_path / "algorithms" / "experience" / name for name in ("draws.py", "uniform.py"))
+    whole = kernel.read_text()
+    start = whole.index("@nb.njit", whole.index("class Sampling"))
+    end = whole.index("@nb.njit", start + 1)
+    source = "import numba as nb\nimport numpy as np\n\n\n" + whole[start:end]
+    kernel.write_text(whole[:start] + "from algorithms.experience.uniform import uniform\n\n\n" + whole[end:])
+    results = []
+    for changed in (source, source.replace("uint64(11)", "uint64(12)"), source):
+        helper.write_text(changed)
+        command = [sys.executable, "-c", DRAW]
+        environment = os.environ | {"DGTD_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+        results.append(done.stdout)
+    assert results[0] == results[2] != results[1]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 
 from algorithms import rules
 from algorithms.engines.linear import LinearEngine, directions
-from algorithms.experience.sampler import Sampler
+from algorithms.experience.table import Sampler
 from algorithms.rule import Cotangents, rule
 from algorithms.stepping import RobbinsMonro, WeightedAverage, mirror_descent, mirror_prox
 from algorithms.streams import lane_streams

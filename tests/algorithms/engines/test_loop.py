@@ -9,7 +9,7 @@ from algorithms.engines.linear import LinearEngine
 from algorithms.engines.loop import run
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
-from algorithms.experience.sampler import Sampler
+from algorithms.experience.table import Sampler
 from algorithms.stepping import RobbinsMonro
 from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget, ValueTarget

@@ -7,7 +7,7 @@ import torch
 from algorithms import rules
 from algorithms.engines.linear import LinearEngine
 from algorithms.engines.mlp import MlpEngine
-from algorithms.experience.table import Batch
+from algorithms.experience.batch import Batch
 from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
 from tests.benchmarks import numpy_loops

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.experience.sampler import Sampler
-from algorithms.experience.table import TransitionTable, alias_table
+from algorithms.experience.table import Sampler, TransitionTable, alias_table
 from algorithms.streams import generator, lane_streams, seed_sequence
 from tests.problems import walk
 

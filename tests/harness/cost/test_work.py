@@ -7,7 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms import rules
 from algorithms.engines.linear import directions
-from algorithms.experience.table import Batch
+from algorithms.experience.batch import Batch
 from algorithms.targets import CdfTarget
 from harness.cost import touches
 from harness.cost.peers import Literal, Network, backprop, explicit_hessian, explicit_jacobian, mlp_step, module_step
@@ -94,11 +94,12 @@ def test_the_kernel_run_as_python_computes_what_the_compiled_one_does(monkeypatc
 
     def spy(function, numpy):
         made = original(function, numpy)
-        if function.__name__ != "_directions":
+        if function.__name__ != "directions":
             return made
 
         def run(*args):
-            seen["before"] = [a.values.copy() for a in args[:4]] + [a.values.copy() for a in args[-2:]]
+            watched = (*args[:2], *args[2][:2], *args[-2:])
+            seen["before"] = [a.values.copy() for a in watched]
             made(*args)
             seen["after"] = [a.values.copy() for a in args[-2:]]
 

@@ -152,7 +152,7 @@ def spiral_parts(theta):
 
 def run_spiral(each, steps, alpha, beta, lanes=20, seed=0):
     """(RMS V at the end, its running maximum), with every lane's own transitions."""
-    from algorithms.experience.sampler import Sampler
+    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
 
     table = find_problem("spiral").mdp.table
@@ -173,7 +173,7 @@ def run_spiral(each, steps, alpha, beta, lanes=20, seed=0):
 
 def test_the_spirals_closed_form_is_the_module_engine():
     from algorithms.engines.loop import run
-    from algorithms.experience.sampler import Sampler
+    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
 
     problem = find_problem("spiral")

@@ -1,0 +1,141 @@
+"""Compiled functions that are cached on disk and never stale.
+
+numba's own cache looks at the file of the function alone: a kernel that inlines a helper of another module would go on
+running the helper's old code. Here a cached function belongs to the sources of the whole package, and lies in the
+user's cache folder, where an installed package can write too.
+"""
+
+import hashlib
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+import numba as nb
+import numpy as np
+from numba import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+from numpy.typing import NDArray
+
+from algorithms.checks import Floats, Integers
+
+# `reassoc` lets LLVM vectorise dot products. NaN and infinity keep their meaning: divergence is data.
+FASTMATH = {"reassoc", "contract", "nsz"}
+
+_F1, _F2, _F3, _F4 = (types.Array(types.float64, d, "C") for d in (1, 2, 3, 4))
+_I1, _I2 = (types.Array(types.int64, d, "C") for d in (1, 2))
+# Fields of a record, as Python and as numba see them.
+Floats1 = Annotated[Floats, _F1]
+Floats2 = Annotated[Floats, _F2]
+Floats3 = Annotated[Floats, _F3]
+Floats4 = Annotated[Floats, _F4]
+Integers1 = Annotated[Integers, _I1]
+Integers2 = Annotated[Integers, _I2]
+Flags1 = Annotated[NDArray[np.bool_], types.Array(types.boolean, 1, "C")]
+Streams = Annotated[NDArray[np.uint64], types.Array(types.uint64, 2, "C")]
+Number = Annotated[float, types.float64]
+Integer = Annotated[int, types.int64]
+Flag = Annotated[bool, types.boolean]
+
+
+def type_of(field: Any) -> Any:
+    """numba's type of one of the names above, or of a NamedTuple whose fields are annotated with them."""
+    if isinstance(field, types.Type):
+        return field
+    if not hasattr(field, "_fields"):
+        return get_args(field)[1]
+    hints = get_type_hints(field, include_extras=True)
+    return types.NamedTuple([type_of(hint) for hint in hints.values()], field)
+
+
+class Compiled:
+    """A function that is compiled when it is first called, or taken from the disk cache."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any, options: dict[str, Any]) -> None:
+        self.py_func, self._signature, self._options = function, signature, options
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """numba's function."""
+        made = nb.njit(**self._options)(self.py_func)
+        made._cache = _disk_cache(self.py_func)
+        made.compile(self._signature)
+        made.disable_compile()
+        return made
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+
+def compiled(*arguments: Any, parallel: bool = False, fastmath: bool = False) -> Callable[[Any], Compiled]:
+    """Decorator, for functions that return nothing and take arguments of these types (see `type_of`)."""
+    options = {"parallel": parallel, "fastmath": FASTMATH if fastmath else False}
+    return lambda function: Compiled(function, types.void(*map(type_of, arguments)), options)
+
+
+def cache_folder() -> Path:
+    """DGTD_CACHE, or `dgtd` in the user's cache folder."""
+    if given := os.environ.get("DGTD_CACHE"):
+        return Path(given)
+    home = {"win32": os.environ.get("LOCALAPPDATA", ""), "darwin": "~/Library/Caches"}.get(sys.platform, "")
+    return Path(home or os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "dgtd"
+
+
+@cache
+def source_stamp() -> str:
+    """Of every module of this package that has compiled functions: one may be inlined into another's."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(here.rglob("*.py")):
+        source = file.read_bytes()
+        if b"numba" in source:
+            digest.update(file.relative_to(here).as_posix().encode() + b"\0" + source)
+    return digest.hexdigest()
+
+
+class _Locator(_CacheLocator):
+    def __init__(self, function: Any, file: str) -> None:
+        self._function = function
+        # Two installations must not overwrite each other's index.
+        place = hashlib.sha256(str(Path(__file__).parent).encode()).hexdigest()[:12]
+        self._path = str(cache_folder() / f"kernels-{place}")
+
+    def get_cache_path(self) -> str:
+        return self._path
+
+    def get_source_stamp(self) -> str:
+        return source_stamp()
+
+    def get_disambiguator(self) -> str:
+        return str(self._function.__code__.co_firstlineno)
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> "_Locator":
+        made = cls(py_func, py_file)
+        made.ensure_cache_path()
+        return made
+
+
+class _Results(CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class _Cache(FunctionCache):
+    _impl_class = _Results
+
+
+def _disk_cache(function: Callable[..., Any]) -> Any:
+    try:
+        return _Cache(function)
+    except OSError as error:
+        _warn_once(str(error))
+        return NullCache()
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    words = f"compiled code can't be kept in {cache_folder()} ({reason}): every start compiles anew; set DGTD_CACHE"
+    warnings.warn(words, stacklevel=2)
