@@ -99,9 +99,8 @@ def source_stamp() -> str:
 class _Locator(_CacheLocator):
     def __init__(self, function: Any, file: str) -> None:
         self._function = function
-        # Two installations must not overwrite each other's index.
-        place = hashlib.sha256(str(Path(__file__).parent).encode()).hexdigest()[:12]
-        self._path = str(cache_folder() / f"kernels-{place}")
+        # A folder for each version: an index names our records, and can't even be read once one has another name.
+        self._path = str(cache_folder() / f"kernels-{source_stamp()[:16]}")
 
     def get_cache_path(self) -> str:
         return self._path

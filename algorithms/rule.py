@@ -1,9 +1,7 @@
 """What an algorithm is here: a function from (δ, u, ρ) to three cotangents, and what it declares of itself."""
 
-import hashlib
 import inspect
 import math
-import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algorithms.checks import Floats
+from algorithms.digest import digest
 
 
 class Cotangents(NamedTuple):
@@ -74,16 +73,17 @@ class Rule:
 
     @cached_property
     def source_hash(self) -> str:
-        """Changes whenever the rule's source, its parameters or a declaration does."""
+        """Changes whenever the source does, or the value of a global or a parameter that it uses, or a declaration."""
         try:
-            source = textwrap.dedent(inspect.getsource(self.function))
-        except (OSError, TypeError):  # typed into a prompt: the bytecode is all there is
-            code = self.function.__code__
-            source = repr((code.co_code, code.co_consts, code.co_names))
-        bound = inspect.getclosurevars(self.function).nonlocals
-        declared = (self.curvature, self.w_decay, self.linear, sorted(self.promises))
-        text = repr((source, sorted(bound.items()), declared))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+            return digest(self.function, self.curvature, self.w_decay, self.linear)
+        except ValueError as error:
+            raise ValueError(f"rule {self.name!r}: {error}") from None
+
+    def fingerprint(self, ratios: Floats) -> str:
+        """Of what the rule does at these ratios: coefficients if it is linear, its source and what that uses if not."""
+        if not self.linear:
+            return self.source_hash
+        return digest([self.coefficients(rho) for rho in ratios], self.curvature, self.w_decay)
 
 
 def rule(

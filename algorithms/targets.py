@@ -11,7 +11,7 @@ per source, and both T f' and Tᵀt cost O(m).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,8 @@ from algorithms.names import look_up
 
 if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a second
     import torch
+
+    from algorithms.engines.heads import Head
 
 # In cells. Coarser than rounding of (z − r)/γ, finer than any reward grid: without it 2 % of `floor` indices differ
 # between float32 and float64.
@@ -78,8 +80,8 @@ class Shift:
         return dense[..., :n, :]
 
 
-class Target(Protocol):
-    """What engines need of a target."""
+class Affine(Protocol):
+    """What an engine needs of a target."""
 
     @property
     def outputs(self) -> int:
@@ -88,13 +90,38 @@ class Target(Protocol):
     def shift(self, reward: ArrayLike, discount: ArrayLike) -> Shift:
         """T and t of transitions; discount is 0 where the episode ends."""
 
+
+class Target(Affine, Protocol):
+    """What everything else needs of it. A new target is a class with these names, and an entry in TARGETS."""
+
+    kind: ClassVar[str]  # its name
+    form: ClassVar[str]  # what a rule on it is called: '' or 'distributional'
+    objective: ClassVar[str]  # the metric that a gradient rule brings down
+    metrics: ClassVar[tuple[str, ...]]  # what can be measured of its predictions
+
     def mean(self, prediction: Any) -> Any:
         """The value that predictions [..., n] stand for."""
+
+    def start(self, theta: Floats, features: Floats) -> Floats:
+        """[n, k]: where a linear predictor starts so that its mean is θᵀφ, on features [states, k]."""
+
+    def head(self, pinned: bool = False) -> Head:
+        """How a network's last layer becomes a prediction."""
 
 
 @dataclass(frozen=True)
 class ValueTarget:
     """The classic target r + γ v(s')."""
+
+    kind: ClassVar[str] = "value"
+    form: ClassVar[str] = ""
+    objective: ClassVar[str] = "rmspbe"
+    metrics: ClassVar[tuple[str, ...]] = ("rmspbe", "rmsve", "size")
+
+    @classmethod
+    def over(cls, support: tuple[float, float], atoms: int, projection: str) -> ValueTarget:
+        """A value needs neither a range nor atoms."""
+        return cls()
 
     @property
     def outputs(self) -> int:
@@ -111,6 +138,16 @@ class ValueTarget:
         """The value itself."""
         return prediction[..., 0]
 
+    def start(self, theta: Floats, features: Floats) -> Floats:
+        """θ itself."""
+        return theta[None].copy()
+
+    def head(self, pinned: bool = False) -> Head:
+        """The last layer itself; there is no logit to pin."""
+        from algorithms.engines.heads import ValueHead
+
+        return ValueHead(self)
+
 
 @dataclass(frozen=True)
 class CdfTarget:
@@ -124,6 +161,15 @@ class CdfTarget:
     v_max: float
     atoms: int
     projection: str = "cramer"
+    kind: ClassVar[str] = "cdf"
+    form: ClassVar[str] = "distributional"
+    objective: ClassVar[str] = "rdmspbe"
+    metrics: ClassVar[tuple[str, ...]] = (*ValueTarget.metrics, "rdmspbe", "cramer")
+
+    @classmethod
+    def over(cls, support: tuple[float, float], atoms: int, projection: str) -> CdfTarget:
+        """Atoms on a range."""
+        return cls(*support, atoms, projection)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.v_min) and np.isfinite(self.v_max) and self.v_min < self.v_max):
@@ -155,6 +201,22 @@ class CdfTarget:
     def mean(self, prediction: Any) -> Any:
         """Σ z_j p_j, which is z_m − Δz Σ_{j<m} F_j."""
         return self.v_max - self.spacing * prediction.sum(-1)
+
+    def start(self, theta: Floats, features: Floats) -> Floats:
+        """θ spread evenly over the atoms.
+
+        The mean of F = Θφ is z_m − Δz φᵀΣθ_j, so this needs c with φᵀc = 1; where the features have none, the
+        least-squares c stands in, and the lift's mean starts near the scalar one.
+        """
+        one = np.linalg.lstsq(features, np.ones(len(features)), rcond=None)[0]
+        each = (self.v_max * one - theta) / (self.spacing * self.outputs)
+        return np.tile(each, (self.outputs, 1))
+
+    def head(self, pinned: bool = False) -> Head:
+        """cumsum(softmax)."""
+        from algorithms.engines.heads import CdfHead
+
+        return CdfHead(self, pinned)
 
     def probabilities(self, prediction: Floats) -> Floats:
         """Masses p_1 … p_m of CDFs [..., m − 1]."""
@@ -211,6 +273,14 @@ PROJECTIONS = {
     "nearest": lambda target, r, gamma: _one_source(target, r, gamma, half=0.5),
     "floor": lambda target, r, gamma: _one_source(target, r, gamma, half=0.0),
 }
+
+
+TARGETS: dict[str, type[ValueTarget] | type[CdfTarget]] = {each.kind: each for each in (ValueTarget, CdfTarget)}
+
+
+def target_class(kind: str) -> type[ValueTarget] | type[CdfTarget]:
+    """The class of a name."""
+    return look_up("target", kind, TARGETS)
 
 
 def cramer_distance(first: ArrayLike, second: ArrayLike, spacing: float) -> Floats:

@@ -21,20 +21,40 @@ def installed(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=f"dgtd.{group}")}
 
 
-def find_problem(name: str) -> Problem:
+def find_problem(text: str) -> Problem:
     """A problem by name, `baird`, or with parameters, `random_mdp(states=20, seed=3)`."""
-    match = _CALL.fullmatch(name.strip())
+    make, parameters = _parsed(text)
+    problem: Problem = make(**parameters)
+    return problem
+
+
+def canonical_problem(text: str) -> str:
+    """One text for one problem: parameters in order, as the function takes them, and without those at their default."""
+    make, parameters = _parsed(text)
+    given = {key: value for key, value in parameters.items() if value != _defaults(make)[key].default}
+    inside = ", ".join(f"{key}={given[key]!r}" for key in sorted(given))
+    name = text.split("(")[0].strip().replace("-", "_")
+    return f"{name}({inside})" if inside else name
+
+
+def _parsed(text: str) -> tuple[Any, dict[str, Any]]:
+    """The function behind a name, and its keyword arguments."""
+    match = _CALL.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"no problem {name!r}; write a name, or name(key=value) as in 'random_mdp(states=20)'")
+        raise ValueError(f"no problem {text!r}; write a name, or name(key=value) as in 'random_mdp(states=20)'")
     make = look_up("problem", match["name"].replace("-", "_"), installed("problems")).load()
-    return make(**_parameters(name, match["inside"], make))
+    return make, _parameters(text, match["inside"], make)
+
+
+def _defaults(make: Any) -> Any:
+    return inspect.signature(make).parameters
 
 
 def _parameters(name: str, inside: str | None, make: Any) -> dict[str, Any]:
     """Keyword arguments written as in Python, numbers and strings only, checked against the function's own."""
     if not inside or not inside.strip():
         return {}
-    allowed = inspect.signature(make).parameters
+    allowed = _defaults(make)
     found: dict[str, Any] = {}
     for part in inside.split(","):
         key, sign, value = (piece.strip() for piece in part.partition("="))
@@ -46,6 +66,9 @@ def _parameters(name: str, inside: str | None, make: Any) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             found[key] = value
         default = allowed[key].default
-        if isinstance(default, int | float) and not isinstance(found[key], int | float):
-            raise ValueError(f"problem {name!r}: {key} must be a number, got {value!r}")
+        if isinstance(default, int | float):
+            if not isinstance(found[key], int | float):
+                raise ValueError(f"problem {name!r}: {key} must be a number, got {value!r}")
+            if float(found[key]).is_integer() or isinstance(default, float):  # 1 and 1.0 are one number
+                found[key] = type(default)(found[key])
     return found

@@ -28,6 +28,14 @@ NETWORKS = {
     "random_walk": (0.1, 0.1, 10_000.0, 30_000, 1.0),
     "boyan": (0.02, 0.5, 3000.0, 30_000, 1.0),
 }
+# Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
+UNCONFIRMED = """
+- **Theorem 2 is a limit; we claim a fall.** After 6 000 steps J is at a quarter of its start and ‖∇J‖ at a third,
+  and w is still well off w*(θ) (`convergence/random_walk/logits/…`). Nothing here shows the limit.
+- **Theorem 2 with networks.** E Σφφᵀ is far from full rank for every network we tried, so the theorem does not
+  speak of them. J still falls (full profile, `convergence/…/mlp/…`), by a tenth or less for GTD2 on the walk and on
+  Boyan's chain, and with larger steps it turns back and rises.
+"""
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

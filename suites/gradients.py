@@ -112,7 +112,9 @@ def _controls() -> list[Claim]:
 
 
 def _case(problem: str, target: str, net: str, seed: int):  # type: ignore[no-untyped-def]
-    return (linear_case if net == "linear" else network_case)(problem, target, seed)
+    from harness.plugins import find_problem
+
+    return (linear_case if net == "linear" else network_case)(find_problem(problem), target, seed)
 
 
 def _solves_w(rule: Rule, problem: str, target: str, net: str, setting: Setting) -> Finding:
@@ -143,12 +145,12 @@ def _descends_mutant(mutant: str, problem: str, target: str, net: str, setting: 
         right, _ = objective.mean_update(gtd2, theta, w)
         without, _ = objective.mean_update(replace(gtd2, curvature=False), theta, w)
         return _compare(2 * without - right, expected)
-    outcomes = objective.mdp.outcomes
+    listed = objective.mdp.transitions
     if mutant == "gamma":
         wrong = objective.mdp.with_(gamma=0.999)
     else:
         wrong = objective.mdp.with_(
-            outcomes=replace(outcomes, next_state=outcomes.state), weights=objective.mdp.d, gamma=0.9
+            transitions=replace(listed, next_state=listed.state), weights=objective.mdp.d, gamma=0.9
         )
         objective = replace(objective, mdp=objective.mdp.with_(weights=objective.mdp.d, gamma=0.9))
         w, expected = objective.optimal_w(theta), -0.5 * objective.gradient(theta)

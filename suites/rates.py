@@ -26,6 +26,18 @@ PROX = ("random_walk_dependent", "random_walk_dependent-cdf")
 SLOW = ("random_walk-cdf",)  # leaves its start only after 3·10⁴ steps
 MARGIN = -0.45
 UNSTABLE_STEP = 2.0  # on the tabular walk: plain steps grow, the extragradient shrinks
+# Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
+UNCONFIRMED = """
+- **Proposition 2's bound says nothing at any n we ran.** It holds in every run, and it is some 300 times the median
+  Err; standing still at the origin does better until n ≈ 6·10⁶ to 3·10⁷ on the smallest problems
+  (`rates/…/bound/…`, VACUOUS). The statement itself had to be corrected first ([reading the
+  paper](reading-the-paper.md), 1 to 4).
+"""
+# And what else was found.
+FOUND = """
+- With horizon-dependent constant steps the averaged iterate falls faster than n^-½ on most of our problems
+  (exponents −0.5 to −0.8): the start is still being forgotten, and noise is not yet all there is.
+"""
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

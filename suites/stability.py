@@ -32,6 +32,18 @@ HORIZON = 20_000
 # Where the certificate decides what to expect: α from a size that throws every rule off to one that none feels.
 GRID = tuple((alpha, ratio * alpha) for alpha in (1.0, 0.25, 2**-4, 2**-6, 2**-8) for ratio in (0.25, 1.0, 4.0))
 GRID_ATOMS = 4
+# Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
+UNCONFIRMED = """
+- **Independent transitions matter.** The paper assumes them (Assumption 1). Along a trajectory on θ → 2θ, GTD2 with
+  ρδ − u diverges at α = 0.01, β = 0.2, where on independent transitions it is stable; ρ(δ − u) does not feel the
+  difference (`stability/two_state/value/trajectory/…`).
+"""
+# And what else was found.
+FOUND = """
+- TDRC's mean, with the customary κ = 1, diverges on θ → 2θ however small the steps: it grows like 0.2(1 − 2.7/(2.5
+  + κ)), so κ must stay below 0.2 (`dgtd certify "tdrc(1)" --problem two_state --alpha 0.02 --beta 0.1`, and
+  `tdrc(0.1)`).
+"""
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from algorithms.targets import CdfTarget, Shift, Target, ValueTarget
+from algorithms.targets import CdfTarget, Shift, ValueTarget
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,6 @@ class CdfHead:
 
 
 Head = ValueHead | CdfHead
-
-
-def head_for(target: Target, pinned: bool = False) -> Head:
-    """The head whose outputs a target compares."""
-    if isinstance(target, CdfTarget):
-        return CdfHead(target, pinned)
-    if isinstance(target, ValueTarget):
-        return ValueHead(target)
-    raise ValueError(f"target must be a ValueTarget or a CdfTarget, got {type(target).__name__}")
 
 
 def temporal_difference(shift: Shift, f: Tensor, f_next: Tensor) -> Tensor:

@@ -44,7 +44,7 @@ class Lanes(NamedTuple):
     died: Integers1
 
 
-class Steps(NamedTuple):
+class Moves(NamedTuple):
     """How they move:  alpha, beta  [lanes]   their factors  [steps], for the steps from `first` on."""
 
     first: Integer
@@ -70,7 +70,7 @@ class Samples(NamedTuple):
     coefficients: Floats3
 
 
-class Outcomes(NamedTuple):
+class Lookup(NamedTuple):
     """[outcomes]: which shift, which ratio among the coefficients, and the ratio itself."""
 
     pair: Integers1
@@ -197,8 +197,8 @@ def _write(out, i, lane, point):
                 out[i, lane, j, k] = point[j, k]
 
 
-@compiled(Lanes, Steps, Sampling, Samples, Outcomes, RuleFunction, Snapshots, parallel=True, fastmath=True)
-def run(lanes, steps, table, data, outcomes, rule, snapshots):
+@compiled(Lanes, Moves, Sampling, Samples, Lookup, RuleFunction, Snapshots, parallel=True, fastmath=True)
+def run(lanes, moves, table, data, lookup, rule, snapshots):
     """Every lane from step `first` on.
 
     Fields that every step reads are taken out once: in the loop each costs a reference count. One per line: numba does
@@ -213,15 +213,15 @@ def run(lanes, steps, table, data, outcomes, rule, snapshots):
     rngs = lanes.rng
     states = lanes.state
     died = lanes.died
-    first = steps.first
-    alphas = steps.alpha
-    betas = steps.beta
-    alpha_factor = steps.alpha_factor
-    beta_factor = steps.beta_factor
-    radius = steps.radius
-    w_decay = steps.w_decay
-    averaging = steps.averaging
-    extragradient = steps.extragradient
+    first = moves.first
+    alphas = moves.alpha
+    betas = moves.beta
+    alpha_factor = moves.alpha_factor
+    beta_factor = moves.beta_factor
+    radius = moves.radius
+    w_decay = moves.w_decay
+    averaging = moves.averaging
+    extragradient = moves.extragradient
     features = data.x
     row = data.row
     weight = data.weight
@@ -229,9 +229,9 @@ def run(lanes, steps, table, data, outcomes, rule, snapshots):
     linear = data.linear
     c = data.coefficients
     next_state = table.next_state
-    pairs = outcomes.pair
-    ratios = outcomes.ratio
-    rhos = outcomes.rho
+    pairs = lookup.pair
+    ratios = lookup.ratio
+    rhos = lookup.rho
     at_steps = snapshots.at
     theta_out = snapshots.theta
     w_out = snapshots.w

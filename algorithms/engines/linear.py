@@ -16,7 +16,7 @@ from algorithms.experience.batch import Batch
 from algorithms.experience.table import Sampler, TransitionTable
 from algorithms.rule import Rule
 from algorithms.stepping import Constant, Schedule, check_steps
-from algorithms.targets import Target
+from algorithms.targets import Affine
 
 SHORT = 2_000_000  # parameter updates in all, some milliseconds: below it waking threads costs more than they bring
 
@@ -54,7 +54,7 @@ class Curves:
 class LinearEngine:
     """One rule on one table of transitions with one set of features."""
 
-    def __init__(self, rule: Rule, table: TransitionTable, features: ArrayLike, target: Target) -> None:
+    def __init__(self, rule: Rule, table: TransitionTable, features: ArrayLike, target: Affine) -> None:
         self.rule, self.table, self.target = rule, table, target
         self.features = finite("features", features)
         shape("features", self.features, (table.states, None))
@@ -68,7 +68,7 @@ class LinearEngine:
             self.features, self.features, shift.row, shift.weight, shift.constant, rule.linear, coefficients
         )
         pair_index, ratio_index = (index.reshape(-1).astype(np.int64) for index in (pair_of, ratio_of))
-        self._outcomes = kernels.Outcomes(pair_index, ratio_index, table.rho)
+        self._lookup = kernels.Lookup(pair_index, ratio_index, table.rho)
 
     def start(self, theta: ArrayLike, streams: NDArray[np.uint64]) -> LinearState:
         """Lanes at theta ([n, k], or [lanes, n, k]), w = 0, each on its own stream [lanes, 4]."""
@@ -118,12 +118,12 @@ class LinearEngine:
             state.sampler.state, state.died,
         )  # fmt: skip
         factors = (schedule or Constant()).factors(state.steps, steps)
-        moves = kernels.Steps(state.steps, alpha, beta, *factors, radius, self.rule.w_decay, average, extragradient)
+        moves = kernels.Moves(state.steps, alpha, beta, *factors, radius, self.rule.w_decay, average, extragradient)
         if threads is None and steps * state.theta.size < SHORT:
             threads = 1
         with _Threads(threads):
             kernels.run(
-                lanes_now, moves, self._sampling, self._samples, self._outcomes, self._function,
+                lanes_now, moves, self._sampling, self._samples, self._lookup, self._function,
                 kernels.Snapshots(at, *out),
             )  # fmt: skip
         state.steps += steps

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from algorithms.checks import at_least
 from algorithms.engines.activations import ACTIVATIONS
-from algorithms.engines.heads import Head, head_for, temporal_difference
+from algorithms.engines.heads import Head, temporal_difference
 from algorithms.engines.tensors import Parts, TensorBatch, step_factors
 from algorithms.experience.batch import Batch
 from algorithms.names import look_up
@@ -50,7 +50,7 @@ class MlpEngine:
             at_least("sizes", size, 1)
         at_least("actions", actions, 1)
         self.rule, self.target, self.dtype, self.actions = rule, target, dtype, actions
-        self.head: Head = head_for(target, pinned)
+        self.head: Head = target.head(pinned)
         self.activation = look_up("activation", activation, ACTIVATIONS)
         self.sizes = (*sizes, actions * self.head.logits)
         self._buffers: dict[tuple[int, int], list[Tensor]] = {}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from algorithms.checks import Floats, Integers, finite, shape, within
 from algorithms.experience.batch import Batch
 from algorithms.experience.draws import Sampling, draw_outcomes, start_states
-from algorithms.targets import Target
+from algorithms.targets import Affine
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class TransitionTable:
             self._start_threshold, self._start_alias,
         )  # fmt: skip
 
-    def batch(self, outcome: Integers, inputs: Floats, target: Target) -> Batch:
+    def batch(self, outcome: Integers, inputs: Floats, target: Affine) -> Batch:
         """The transitions with these outcome numbers [lanes, batch], with `inputs` [states, k] for x."""
         shift = target.shift(self.reward, self.discount).take(outcome)
         x, x_next = inputs[self.state[outcome]], inputs[self.next_state[outcome]]

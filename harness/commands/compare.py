@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.output import AsJson, print_json, print_table
+from harness.commands.output import AsJson, open_store, print_json, print_table
 from harness.commands.run import RESUME, StorePath
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
@@ -22,7 +22,7 @@ def compare(
     rules: str = typer.Option(RULES, help="Rules, separated by commas: names, or path/to/file.py:function."),
     targets: str = typer.Option("value,cdf", help="value, cdf (the distributional form), or both."),
     seeds: int = typer.Option(30, help="Paired seeds: 0 … n − 1."),
-    steps: int = typer.Option(50_000, help="Steps a lane."),
+    steps: int = typer.Option(50_000, help="Steps per lane."),
     alpha: float | None = typer.Option(None, help="Step size of θ for all; without it a sweep chooses."),
     beta: float | None = typer.Option(None, help="Step size of w for all; goes with --alpha."),
     alphas: str | None = typer.Option(None, help="The sweep's α, separated by commas."),
@@ -44,7 +44,6 @@ def compare(
     from harness.report.page import page, writable
     from harness.runs.driver import execute
     from harness.runs.executors import executor_maker
-    from harness.runs.store import Store
 
     if (alpha is None) != (beta is None):
         raise ValueError("alpha and beta must be given together, or neither, for a sweep")
@@ -56,7 +55,7 @@ def compare(
     writable(out)
     make = executor_maker("pool", workers, None)
     command = repeat(locals())
-    with Store(store) as results:
+    with open_store(store) as results:
         for what, requests in (
             ("sweep", lambda: contest.sweep_requests()),
             ("runs", lambda: contest.final_requests(choose(contest, results))),
@@ -95,15 +94,14 @@ def split(text: str) -> tuple[str, ...]:
 
 def contestants(rules: str, targets: str) -> tuple[Any, ...]:
     """Every rule on values, then every rule on distributions."""
-    from algorithms.names import unknown
+    from algorithms.targets import target_class
     from harness.compare.contest import Contestant
     from harness.runs.rule_files import reference
 
     kinds = split(targets)
     for kind in kinds:
-        if kind not in ("value", "cdf"):
-            raise unknown("target", kind, ("value", "cdf"))
-    named = list({(found.name, found.hash): found for found in map(reference, split(rules))}.values())
+        target_class(kind)
+    named = list(dict.fromkeys(map(reference, split(rules))))
     names = [rule.name for rule in named]
     aliases = [f"{rule.path}:{rule.name}" if names.count(rule.name) > 1 and rule.path else "" for rule in named]
     return tuple(Contestant(rule, kind, alias) for kind in kinds for rule, alias in zip(named, aliases, strict=True))
@@ -214,7 +212,7 @@ def _print(found: Any, path: Path, command: str) -> None:
             values = entry.of("rmspbe")
             curve = sparkline(np.median(np.where(np.isfinite(values), values, np.inf), axis=0)[1:])
             rows.append(
-                [entry.who.label, f"{entry.spec.alpha:.3g}", f"{entry.spec.beta:.3g}", *cells, lost,
+                [entry.who.label, f"{entry.spec.learner.alpha:.3g}", f"{entry.spec.learner.beta:.3g}", *cells, lost,
                  f"{entry.microseconds:.2g}", curve]
             )  # fmt: skip
         print_table(problem, columns, rows, numbers={1, 2, 3, 4, 5, 7})

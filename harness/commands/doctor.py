@@ -45,12 +45,13 @@ def _engines() -> str:
     from algorithms.engines.linear import directions
     from algorithms.rules import gtd2
     from harness.oracle.objectives import Objective, linear
-    from harness.plugins import find_problem
+    from harness.oracle.theorem import small_problem
 
-    world = find_problem("two_state")
-    mdp, target = world.mdp, world.target("value")
-    batch = mdp.table.batch(np.arange(4)[:, None], mdp.features, target)
-    at, aux = np.full((4, 1, 1), 2.0), np.full((4, 1, 1), 0.5)
+    problem = small_problem()
+    mdp, target = problem.mdp, problem.target("value")
+    count, k = len(mdp.table.probability), mdp.features.shape[1]
+    batch = mdp.table.batch(np.arange(count)[:, None], mdp.features, target)
+    at, aux = np.full((count, 1, k), 2.0), np.full((count, 1, k), 0.5)
     found = mdp.mass @ directions(gtd2, at, aux, batch)[1][:, 0]
-    exact = Objective(mdp, target, linear(mdp.features)).mean_update(gtd2, [2.0], [0.5])[1]
+    exact = Objective(mdp, target, linear(mdp.features)).mean_update(gtd2, [2.0] * k, [0.5] * k)[1]
     return "agree" if np.allclose(found, exact) else f"disagree: {found} and {exact}"

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from harness.runs.store import Store
 
 AsJson = typer.Option(False, "--json", help="Print JSON, and nothing else, on stdout.")
 
@@ -51,6 +56,17 @@ def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: 
     if not console.is_terminal:
         console = Console(width=140)
     console.print(table)
+
+
+def open_store(path: Path) -> Store:
+    """The store, and one line on stderr if an older version wrote some of it."""
+    from harness.runs.store import Store
+
+    store = Store(path)
+    if store.older:
+        words = f"{store.older} runs of an older version: they are listed and exported, and none is reused"
+        print(f"dgtd: store {str(path)!r} has {words}", file=sys.stderr)
+    return store
 
 
 def short(values: Any, most: int = 10) -> str:

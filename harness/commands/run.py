@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.commands.output import AsJson, print_json, print_table
+from harness.commands.output import AsJson, open_store, print_json, print_table
+
+if TYPE_CHECKING:
+    from harness.runs.spec import RunSpec
+    from harness.runs.store import Store
 
 StorePath = typer.Option(
     Path("results/dgtd.sqlite"), "--store", envvar="DGTD_STORE", help="The file that results live in."
@@ -23,7 +27,7 @@ def run(
     rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function."),
     alpha: float = typer.Option(..., help="Step size of θ."),
     beta: float = typer.Option(..., help="Step size of w."),
-    steps: int = typer.Option(20_000, help="Steps a lane."),
+    steps: int = typer.Option(20_000, help="Steps per lane."),
     seeds: int = typer.Option(30, help="Lanes: seeds 0 … n − 1."),
     target: str = typer.Option("value", help="value, or cdf for the distributional lift."),
     atoms: int = typer.Option(21, help="Atoms of the lift."),
@@ -40,11 +44,10 @@ def run(
     """Run one rule on one problem; lanes that are stored already are not run again."""
     from harness.commands.progress import progress
     from harness.plugins import find_problem
-    from harness.runs.driver import Request, execute
+    from harness.runs.driver import execute
     from harness.runs.executors import executor_maker
     from harness.runs.rule_files import reference
-    from harness.runs.spec import RunSpec
-    from harness.runs.store import Store
+    from harness.runs.spec import Learner, Place, Probe, Request, RunSpec, StepSchedule, log_times
 
     world = find_problem(problem)
     if world.network is not None:
@@ -52,15 +55,11 @@ def run(
     if timeout is not None and not timeout > 0:
         raise ValueError(f"timeout must be positive, got {timeout}")
     world.target(target, atoms, projection)
-    spec = RunSpec(
-        problem=problem, rule=reference(rule), alpha=alpha, beta=beta, steps=steps, target=target, atoms=atoms,
-        projection=projection, schedule=schedule, root_seed=seed,
-    )  # fmt: skip
+    learner = Learner(reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule))
+    spec = RunSpec(Place(problem), learner, Probe(log_times(steps)), seed)
     request = Request(spec, seeds)
-    if seeds < 1:
-        raise ValueError(f"seeds must be at least 1, got {seeds}")
     make = executor_maker(executor, workers, scheduler)
-    with Store(store) as results, progress(f"{spec.rule.name} on {problem}") as tick:
+    with open_store(store) as results, progress(f"{learner.rule.name} on {problem}") as tick:
         summary = execute([request], results, make, timeout=timeout, progress=tick)
         found = _summary(results, spec, seeds)
     if as_json:
@@ -73,16 +72,16 @@ def run(
     return 0 if found["outcomes"].keys() <= {"converged", "budget spent", "diverged"} else 2
 
 
-def _summary(results: Any, spec: Any, seeds: int) -> dict[str, Any]:
+def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
     import numpy as np
 
-    from harness.oracle.metrics import CDF_METRICS, VALUE_METRICS
+    from harness.runs.fingerprint import run_hash
 
-    lanes = results.lanes(spec.hash, seeds)
+    run = run_hash(spec)
+    lanes = results.lanes(run, seeds)
     outcomes: dict[str, int] = {}
     for lane in lanes:
         outcomes[str(lane.outcome)] = outcomes.get(str(lane.outcome), 0) + 1
-    names = CDF_METRICS if spec.target == "cdf" else VALUE_METRICS
     curves = [lane.curves for lane in lanes if lane.curves.size]
     metrics = {}
     if curves:
@@ -91,52 +90,50 @@ def _summary(results: Any, spec: Any, seeds: int) -> dict[str, Any]:
         final = np.where(np.isfinite(final), final, np.inf)
         quantiles = np.quantile(final, [0.25, 0.5, 0.75], axis=0, method="nearest")
         metrics = {
-            name: dict(zip(("q25", "median", "q75"), quantiles[:, i], strict=True)) for i, name in enumerate(names)
+            name: dict(zip(("q25", "median", "q75"), quantiles[:, i], strict=True))
+            for i, name in enumerate(results.metrics(run))
         }
-    what = sorted({lane.what for lane in lanes if lane.what})
     seconds = sum(lane.seconds for lane in lanes)
     return {
-        "run": spec.hash,
-        "problem": spec.problem,
-        "rule": spec.rule.name,
-        "alpha": spec.alpha,
-        "beta": spec.beta,
-        "steps": spec.steps,
+        "run": run,
+        "problem": spec.place.problem,
+        "rule": spec.learner.rule.name,
+        "alpha": spec.learner.alpha,
+        "beta": spec.learner.beta,
+        "steps": spec.probe.steps,
         "seeds": seeds,
         "outcomes": outcomes,
-        "what": what,
+        "errors": sorted({lane.error for lane in lanes if lane.error}),
         "final": metrics,
-        "microseconds_per_step": 1e6 * seconds / max(len(lanes), 1) / spec.steps,
+        "microseconds_per_step": 1e6 * seconds / max(len(lanes), 1) / spec.probe.steps,
     }
 
 
 def _print(found: dict[str, Any], already: int, expected: int) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in found["outcomes"].items())
     typer.echo(f"{found['rule']} on {found['problem']}, {found['steps']} steps: {outcomes} of {found['seeds']} lanes")
-    for line in found["what"]:
+    for line in found["errors"]:
         typer.echo(f"  {line}")
     rows = [[name, *(f"{q[k]:.4g}" for k in ("median", "q25", "q75"))] for name, q in found["final"].items()]
     if rows:
         print_table("", ["final metric", "median", "25 %", "75 %"], rows, numbers={1, 2, 3})
     typer.echo(
-        f"{found['microseconds_per_step']:.3g} µs a lane-step; {already} of {expected} cohorts were stored already"
+        f"{found['microseconds_per_step']:.3g} µs per lane-step; {already} of {expected} cohorts were stored already"
     )
 
 
 def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
     """Every stored run, and how its lanes ended."""
-    from harness.runs.store import Store
-
     _must_exist(store)
-    with Store(store) as results:
+    with open_store(store) as results:
         found = results.runs()
     if as_json:
         print_json(found)
         return
     rows = [
         [
-            r["run"], r["spec"]["problem"], r["spec"]["rule"]["name"], r["spec"]["target"], f"{r['spec']['alpha']:g}",
-            f"{r['spec']['beta']:g}", str(r["spec"]["steps"]), ", ".join(f"{n} {o}" for o, n in r["outcomes"].items()),
+            r["run"], r["problem"], r["rule"], r["target"], f"{r['alpha']:g}", f"{r['beta']:g}", str(r["steps"]),
+            ", ".join(f"{n} {o}" for o, n in r["outcomes"].items()),
         ]
         for r in found
     ]  # fmt: skip
@@ -148,15 +145,13 @@ def export(
     out: Path | None = Out,
     store: Path = StorePath,
 ) -> None:
-    """Every lane's final metrics, one row a lane."""
-    from harness.runs.store import Store
-
+    """Every lane's final metrics, one row per lane."""
     if format_ not in ("csv", "parquet"):
         raise ValueError(f"format must be 'csv' or 'parquet', got {format_!r}")
     if format_ == "parquet" and out is None:
         raise ValueError("out must be given with --format parquet")
     _must_exist(store)
-    with Store(store) as results:
+    with open_store(store) as results:
         if format_ == "parquet":
             try:
                 results.frame().to_parquet(out)

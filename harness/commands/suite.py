@@ -79,12 +79,11 @@ def suite(
 
 def _write_document(entries: list, path: Path, repeat: str) -> None:
     from datetime import UTC, datetime
-    from importlib.resources import files
 
+    from harness.judging.ledger import remarks
     from harness.report.document import as_document
 
-    remarks = files("suites").joinpath("remarks.md").read_text()
-    path.write_text(as_document(entries, repeat, datetime.now(UTC).date().isoformat(), remarks))
+    path.write_text(as_document(entries, repeat, datetime.now(UTC).date().isoformat(), *remarks("all")))
 
 
 def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -> tuple[Any, list, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from harness.commands.compare import contestants, grid
-from harness.commands.output import AsJson, print_json, print_table
+from harness.commands.output import AsJson, open_store, print_json, print_table
 from harness.commands.run import RESUME, StorePath
 
 Plot = typer.Option(None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).")
@@ -23,7 +23,7 @@ def sweep(
     ratios: str | None = typer.Option(None, help="β/α, separated by commas."),
     seeds: int = typer.Option(30, help="Fresh seeds for the final numbers."),
     sweep_seeds: int = typer.Option(16, help="Seeds of each setting of the sweep."),
-    steps: int = typer.Option(50_000, help="Steps a lane."),
+    steps: int = typer.Option(50_000, help="Steps per lane."),
     atoms: int = typer.Option(21, help="Atoms of the distributional form."),
     projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
@@ -39,7 +39,6 @@ def sweep(
     from harness.compare.contest import Contest, choose
     from harness.runs.driver import execute
     from harness.runs.executors import executor_maker
-    from harness.runs.store import Store
 
     if sweep_seeds < 1:
         raise ValueError(f"sweep_seeds must be at least 1, got {sweep_seeds}")
@@ -52,7 +51,7 @@ def sweep(
             f"a sweep is of one rule and one target, got {rule!r} and {target!r}: `dgtd compare` takes more"
         )
     make = executor_maker("pool", workers, None)
-    with Store(store) as results:
+    with open_store(store) as results:
         with progress("sweep") as tick:
             done = execute(contest.sweep_requests(), results, make, progress=tick)
         if not done.interrupted:

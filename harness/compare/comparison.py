@@ -11,16 +11,18 @@ import numpy as np
 from algorithms.checks import Floats, Integers
 from harness.compare.contest import Choice, Choices, Contest, Contestant, areas, settled_lanes, steps_to_share
 from harness.judging.statistics import (
-    Comparison,
     Interval,
+    Paired,
     VarianceRatio,
     holm,
     median_interval,
     paired,
     variance_ratio,
 )
+from harness.runs.fingerprint import run_hash
 from harness.runs.spec import Outcome, RunSpec
 from harness.runs.store import Store
+from harness.runs.trial import gone
 
 ALPHA = 0.05  # of every interval, and of all winners of one command together
 TARGET = 0.1  # 'steps to target': RMSPBE at this share of its start
@@ -30,7 +32,7 @@ NAMES = {
 
 
 @dataclass
-class Entry:
+class Performance:
     """One contestant on one problem. `curves` [lanes, checkpoints, metrics]; diverged lanes end in infinity."""
 
     problem: str
@@ -62,10 +64,7 @@ class Entry:
     @property
     def alive(self) -> Floats:
         """[checkpoints]: share of lanes whose value is still finite and not far beyond its start."""
-        size = self.of("size")
-        with np.errstate(invalid="ignore"):
-            gone = ~np.isfinite(size) | (size > self.spec.diverged_above * np.maximum(size[:, :1], 1.0))
-        return 1.0 - np.maximum.accumulate(gone, axis=1).mean(0)
+        return 1.0 - gone(self.of("size").T, self.spec.probe.diverged_above).mean(1)
 
     def steps_to_target(self) -> Floats:
         """[lanes]: the first checkpoint with RMSPBE at a tenth of its start or below; infinity for never.
@@ -90,7 +89,7 @@ class Duel:
     number: str
     a: str
     b: str
-    result: Comparison
+    result: Paired
     p: float
 
     @property
@@ -102,14 +101,14 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class Comparison:
     """Everything a report shows."""
 
     contest: Contest
-    entries: list[Entry]
+    entries: list[Performance]
     duels: list[Duel]
 
-    def at(self, problem: str) -> list[Entry]:
+    def at(self, problem: str) -> list[Performance]:
         """The entries of a problem, in the order asked for."""
         return [entry for entry in self.entries if entry.problem == problem]
 
@@ -126,7 +125,7 @@ class Outcomes:
         return None
 
 
-def compare(contest: Contest, store: Store, chosen: Choices, *, timed: bool = True) -> Outcomes:
+def compare(contest: Contest, store: Store, chosen: Choices, *, timed: bool = True) -> Comparison:
     """Read the lanes back and weigh them."""
     entries = [_entry(contest, store, problem, who, chosen[problem, who]) for problem, who in contest.pairs()]
     for entry in entries:
@@ -135,22 +134,22 @@ def compare(contest: Contest, store: Store, chosen: Choices, *, timed: bool = Tr
         other = next(
             (e for e in entries if e.problem == entry.problem and e.who.rule == entry.who.rule and e is not entry), None
         )
-        if entry.who.target == "cdf" and other is not None and contest.seeds >= 4:
+        if entry.who.distributional and other is not None and contest.seeds >= 4:
             ours, theirs = entry.numbers("rmspbe"), other.numbers("rmspbe")
             entry.spread = {key: variance_ratio(ours[key], theirs[key], ALPHA) for key in ours}
-    return Outcomes(contest, entries, _duels(contest, entries))
+    return Comparison(contest, entries, _duels(contest, entries))
 
 
-def _entry(contest: Contest, store: Store, problem: str, who: Contestant, choice: Choice) -> Entry:
+def _entry(contest: Contest, store: Store, problem: str, who: Contestant, choice: Choice) -> Performance:
     spec = contest.spec(problem, who, *choice.best)
     lanes = settled_lanes(store, spec, contest.seeds)
     curves = np.stack([lane.curves for lane in lanes])
-    return Entry(problem, who, spec, choice, spec.times(), curves, [lane.outcome for lane in lanes])
+    return Performance(problem, who, spec, choice, spec.times(), curves, [lane.outcome for lane in lanes])
 
 
-def _duels(contest: Contest, entries: list[Entry]) -> list[Duel]:
+def _duels(contest: Contest, entries: list[Performance]) -> list[Duel]:
     """Every pair of contestants that share a metric, on each problem; Holm over all of them."""
-    found: list[tuple[str, str, str, Entry, Entry, Comparison]] = []
+    found: list[tuple[str, str, str, Performance, Performance, Paired]] = []
     for problem in contest.problems:
         here = [entry for entry in entries if entry.problem == problem]
         for i, a in enumerate(here):
@@ -187,7 +186,7 @@ def _microseconds(spec: RunSpec) -> float:
     return 1e6 * min(seconds(call, 1) for _ in range(5)) / (steps * len(state.theta))
 
 
-def as_dict(found: Outcomes) -> dict[str, Any]:
+def as_dict(found: Comparison) -> dict[str, Any]:
     """For JSON: problem → rule → numbers, and the paired tests."""
     contest = found.contest
     problems: dict[str, Any] = {}
@@ -212,7 +211,7 @@ def as_dict(found: Outcomes) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _numbers(found: Outcomes, entry: Entry) -> dict[str, Any]:
+def _numbers(found: Comparison, entry: Performance) -> dict[str, Any]:
     metrics = {}
     for metric in (m for m in NAMES if m in entry.who.metrics):
         metrics[metric] = {
@@ -225,9 +224,9 @@ def _numbers(found: Outcomes, entry: Entry) -> dict[str, Any]:
     return {
         "rule": entry.who.rule.name,
         "target": entry.who.target,
-        "alpha": entry.spec.alpha,
-        "beta": entry.spec.beta,
-        "run": entry.spec.hash,
+        "alpha": entry.spec.learner.alpha,
+        "beta": entry.spec.learner.beta,
+        "run": run_hash(entry.spec),
         "metrics": metrics,
         "variance_ratio": {
             number: _interval(ratio.ratio) | {"p": ratio.p, "against": "the same rule on values"}

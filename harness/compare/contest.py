@@ -9,10 +9,10 @@ import numpy as np
 
 from algorithms.checks import Floats, Integers, positive
 from algorithms.rules import RULES
-from harness.oracle.metrics import CDF_METRICS, VALUE_METRICS
+from algorithms.targets import target_class
 from harness.plugins import find_problem
-from harness.runs.driver import Request
-from harness.runs.spec import COHORT, Outcome, RuleRef, RunSpec
+from harness.runs.fingerprint import run_hash
+from harness.runs.spec import COHORT, Learner, Outcome, Place, Probe, Request, RuleRef, RunSpec, StepSchedule, log_times
 from harness.runs.store import Store, StoredLane
 
 SWEEP_SEED = 2_000_003  # added to the root seed: lanes that choose step sizes are not those that are reported
@@ -32,12 +32,17 @@ class Contestant:
         """As tables and legends show it; the alias tells two rules of one name apart."""
         name = self.rule.name.upper() if self.rule.name in RULES and not self.rule.path else self.rule.name
         name = self.alias or name
-        return f"distributional {name}" if self.target == "cdf" else name
+        return f"{target_class(self.target).form} {name}".strip()
+
+    @property
+    def distributional(self) -> bool:
+        """Whether it predicts laws."""
+        return bool(target_class(self.target).form)
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """What is measured of it."""
-        return CDF_METRICS if self.target == "cdf" else VALUE_METRICS
+        return target_class(self.target).metrics
 
 
 @dataclass(frozen=True)
@@ -89,11 +94,11 @@ class Contest:
 
     def spec(self, problem: str, who: Contestant, alpha: float, beta: float, sweep: bool = False) -> RunSpec:
         """The run of one contestant on one problem."""
+        schedule = StepSchedule(self.schedule)
+        learner = Learner(who.rule, alpha, beta, who.target, self.atoms, self.projection, schedule)
         return RunSpec(
-            problem=problem, rule=who.rule, alpha=alpha, beta=beta, steps=self.steps, target=who.target,
-            atoms=self.atoms, projection=self.projection, schedule=self.schedule,
-            root_seed=self.root_seed + SWEEP_SEED * sweep,
-        )  # fmt: skip
+            Place(problem), learner, Probe(log_times(self.steps)), root_seed=self.root_seed + SWEEP_SEED * sweep
+        )
 
     def pairs(self) -> list[tuple[str, Contestant]]:
         """Every contestant on every problem."""
@@ -115,7 +120,7 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class Setting:
+class SweepPoint:
     """A point of a sweep: mean area under RMSPBE, and how many lanes diverged."""
 
     alpha: float
@@ -135,7 +140,7 @@ class Choice:
     """The step sizes to use, and the sweep behind them (empty if they were given)."""
 
     best: tuple[float, float]
-    sweep: tuple[Setting, ...] = ()
+    sweep: tuple[SweepPoint, ...] = ()
     seconds: float = 0.0
 
 
@@ -156,10 +161,11 @@ def choose(contest: Contest, store: Store) -> Choices:
         for alpha, beta in contest.grid.points():
             spec = contest.spec(problem, who, alpha, beta, sweep=True)
             lanes = settled_lanes(store, spec, contest.sweep_seeds)
-            curves = np.stack([lane.curves[:, 0] for lane in lanes])
+            metric = store.metrics(run_hash(spec)).index("rmspbe")
+            curves = np.stack([lane.curves[:, metric] for lane in lanes])
             diverged = sum(lane.outcome is Outcome.DIVERGED for lane in lanes)
             mean = float(areas(spec.times(), curves).mean())
-            settings.append(Setting(alpha, beta, mean if not diverged else np.inf, diverged, len(lanes)))
+            settings.append(SweepPoint(alpha, beta, mean if not diverged else np.inf, diverged, len(lanes)))
             seconds += sum(lane.seconds for lane in lanes)
         stable = [setting for setting in settings if setting.stable]
         if not stable:
@@ -170,15 +176,16 @@ def choose(contest: Contest, store: Store) -> Choices:
 
 
 def settled_lanes(store: Store, spec: RunSpec, seeds: int) -> list[StoredLane]:
-    """The lanes of a run, or in words why there are none to weigh."""
-    lanes = store.lanes(spec.hash, seeds)
+    """The lanes of a run, or an error that says why no lanes can be compared."""
+    lanes = store.lanes(run_hash(spec), seeds)
     for lane in lanes:
         if not lane.outcome.settled:
-            raise ValueError(f"{spec.rule.name} on {spec.problem}: {lane.outcome}: {lane.what}")
+            name, problem = spec.learner.rule.name, spec.place.problem
+            raise ValueError(f"{name} on {problem}: {lane.outcome}: {lane.error}")
     return lanes
 
 
-def no_stable_words(problem: str, who: Contestant, settings: Iterable[Setting]) -> str:
+def no_stable_words(problem: str, who: Contestant, settings: Iterable[SweepPoint]) -> str:
     """One line: what diverged, and where to look next."""
     tried = sorted(settings, key=lambda s: (s.alpha, s.beta))
     lost = ", ".join(f"α={s.alpha:g} β={s.beta:g}: {s.diverged} of {s.lanes}" for s in tried[:3])

@@ -60,9 +60,9 @@ def _compiles(rule: Rule) -> list[Complaint]:
 
 def _promises(rule: Rule) -> list[Complaint]:
     """Theorem 1 on a small network: the two promises that enumeration decides."""
-    from harness.oracle.theorem import descends_error, network_case, solves_w_error
+    from harness.oracle.theorem import descends_error, network_case, small_problem, solves_w_error
 
-    objective, theta = network_case("random_walk", "cdf", seed=0)
+    objective, theta = network_case(small_problem(), "cdf", seed=0)
     checks = {
         Promise.SOLVES_W: (solves_w_error, "w's mean update does not vanish at w*(θ)"),
         Promise.DESCENDS: (descends_error, "at w*(θ), θ's mean update is not −½∇J"),

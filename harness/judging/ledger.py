@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -60,6 +61,17 @@ def find_suites(name: str) -> dict[str, Suite]:
     if name == "all":
         return {key: points[key].load() for key in sorted(points)}
     return {name: look_up("suite", name, points).load()}
+
+
+def remarks(name: str) -> tuple[str, str]:
+    """What the suites' modules say at the top of the page: (what could not be confirmed, what else was found)."""
+    modules = [inspect.getmodule(make) for make in find_suites(name).values()]
+    said = (
+        [getattr(module, part).strip() for module in modules if hasattr(module, part)]
+        for part in ("UNCONFIRMED", "FOUND")
+    )
+    unconfirmed, found = ("\n".join(each) for each in said)
+    return unconfirmed, found
 
 
 def collect(name: str, rule: Rule | None, profile: str) -> list[Claim]:

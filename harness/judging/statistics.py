@@ -119,7 +119,7 @@ def iqm(values: ArrayLike) -> float:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Paired:
     """Paired lanes of A and B: `p` two-sided Wilcoxon, `better` the chance that A is below B, ties counted half.
 
     direction   −1 if the signed ranks say that A is lower, 1 if B is: what p is about, whatever the median says
@@ -132,7 +132,7 @@ class Comparison:
     direction: int = 0
 
 
-def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Comparison:
+def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Paired:
     """A against B on the same seeds. A diverged lane (NaN, ∞) is worse than any that is not: never dropped."""
     x, y = (np.where(np.isfinite(v), v, np.inf) for v in (np.asarray(a, dtype=float), np.asarray(b, dtype=float)))
     if len(x) != len(y) or len(x) < 2:
@@ -146,7 +146,7 @@ def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Comparison:
     low, high = (proportion_interval(wins + half, len(gap), false_alarm) for half in (ties // 2, -(-ties // 2)))
     better = Interval((wins + ties / 2) / len(gap), low.low, high.high, len(gap))
     middle = np.sort(gap)[(len(gap) - 1) // 2]  # no mean of two: they may be infinite, of either sign
-    return Comparison(float(middle), p, better, len(gap), int(np.sign(signed.sum())))
+    return Paired(float(middle), p, better, len(gap), int(np.sign(signed.sum())))
 
 
 def _signed_rank_p(signed: Floats) -> float:

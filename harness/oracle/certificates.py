@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +28,7 @@ from algorithms.engines.linear import LinearEngine
 from algorithms.rule import Rule
 from algorithms.stepping import check_steps
 from algorithms.streams import generator, lane_streams
-from algorithms.targets import Shift, Target
+from algorithms.targets import Affine, Shift, Target
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.radius import Bracket, Map, bracket
 
@@ -76,7 +77,7 @@ class Certificate:
 class _Zeroed:
     """A target without its constant: what deviations from the fixed point follow."""
 
-    inner: Target
+    inner: Affine
 
     @property
     def outputs(self) -> int:
@@ -85,9 +86,6 @@ class _Zeroed:
     def shift(self, reward: ArrayLike, discount: ArrayLike) -> Shift:
         shift = self.inner.shift(reward, discount)
         return Shift(shift.row, shift.weight, np.zeros_like(shift.constant))
-
-    def mean(self, prediction: Floats) -> Floats:
-        return self.inner.mean(prediction)
 
 
 class Dynamics:
@@ -105,7 +103,12 @@ class Dynamics:
         self.features = left[:, :rank] * singular[:rank]
         coefficients = {rho: rule.coefficients(rho) for rho in np.unique(mdp.table.rho)}
         self.uses_w = any(c[:, 1].any() or c[2].any() for c in coefficients.values())
-        self.probability, self._U, self._V = self._factors(coefficients)
+        self.probability, unique = self._distinct_transitions()
+        self.left, right, reward, discount, rho, ends = unique
+        self._discount, self._next = discount, right
+        self.right = np.where(ends > 0, -1, right)  # −1: the episode ends
+        self._coefficients = np.array([coefficients[each] for each in rho])  # [transitions, 3, 2]
+        self._U, self._V = self._factors(self.target.shift(reward, discount).matrix())
 
     @property
     def size(self) -> int:
@@ -117,20 +120,22 @@ class Dynamics:
         """Length of x."""
         return self.size * (2 if self.uses_w else 1)
 
-    def _factors(self, coefficients: dict[float, Floats]) -> tuple[Floats, Floats, Floats]:
-        """M − decay = U Vᵀ for each distinct transition (with its coefficients and probability)."""
-        table, n, d = self.mdp.table, self.target.outputs, self.size
+    def _distinct_transitions(self) -> tuple[Floats, tuple[Any, ...]]:
+        """Probabilities, and (state, next state, reward, discount, ρ, ends), of transitions that move x differently."""
+        table = self.mdp.table
         keys = np.stack([table.state, table.next_state, table.reward, table.discount, table.rho, table.ends])
-        if n == 1:
+        if self.target.outputs == 1:
             keys[2] = 0.0  # a value's reward is a constant, and moves no deviation
         unique, inverse = np.unique(keys, axis=1, return_inverse=True)
         mass = np.bincount(inverse.ravel(), self.mdp.mass).astype(float)
-        left, right = unique[0].astype(np.int64), unique[1].astype(np.int64)
-        T = self.target.shift(unique[2], unique[3]).matrix()
-        c = np.array([coefficients[rho] for rho in unique[4]])[:, :, :, None, None]
-        count = len(mass)
-        here = np.einsum("ok,nm->onkm", self.features[left], np.eye(n)).reshape(count, d, n)  # Φᵀ: u = Φ w
-        there = np.einsum("omn,ok->onkm", T, self.features[right]).reshape(count, d, n)  # Ψᵀ: T f' = Ψ θ
+        return mass, (unique[0].astype(np.int64), unique[1].astype(np.int64), *unique[2:])
+
+    def _factors(self, T: Floats) -> tuple[Floats, Floats]:
+        """M − decay = U Vᵀ of each distinct transition, whose target is T f' + t."""
+        n, d, count = self.target.outputs, self.size, len(self.left)
+        c = self._coefficients[:, :, :, None, None]
+        here = np.einsum("ok,nm->onkm", self.features[self.left], np.eye(n)).reshape(count, d, n)  # Φᵀ: u = Φ w
+        there = np.einsum("omn,ok->onkm", T, self.features[self._next]).reshape(count, d, n)  # Ψᵀ: T f' = Ψ θ
         U, V = (np.zeros((count, self.side, (1 + self.uses_w) * n)) for _ in range(2))
         V[:, :d, :n] = there - here  # δ, without its constant, is these columns' product with x
         U[:, :d, :n] = -self.alpha * (c[:, 0, 0] * here + c[:, 1, 0] * there)
@@ -139,9 +144,7 @@ class Dynamics:
             U[:, :d, n:] = -self.alpha * (c[:, 0, 1] * here + c[:, 1, 1] * there)
             U[:, d:, :n] = self.beta * c[:, 2, 0] * here
             U[:, d:, n:] = self.beta * c[:, 2, 1] * here
-        self.left, self.right = left, np.where(unique[5] > 0, -1, right)
-        self._weights = c[..., 0, 0], unique[3], right
-        return mass, U, V
+        return U, V
 
     @cached_property
     def _decay(self) -> Floats:
@@ -180,8 +183,7 @@ class Dynamics:
         So transitions cost a look-up each, however many there are (120 states, all connected: 70 ms becomes 4 ms).
         """
         F, d, S = self.features, self.size, self.mdp.states
-        c, gamma, to = self._weights
-        s = self.left
+        c, gamma, to, s = self._coefficients, self._discount, self._next, self.left
         blocks = [(0, 0), (0, 1), (1, 1)] if self.uses_w else [(0, 0)]
         Z = {(i, j): F @ X[i * d : (i + 1) * d, j * d : (j + 1) * d] @ F.T for i, j in blocks}
         inner = np.zeros((len(s), 2, 2))

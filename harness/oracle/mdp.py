@@ -1,6 +1,6 @@
 """FiniteMDP: the simulator and the exact evaluator in one object, so that they can't drift apart.
 
-Everything is a sum over one table of outcomes. What happens is what is listed there; what is true is what its
+Everything is a sum over one table of transitions. What happens is what is listed there; what is true is what its
 expectation says. MSPBE here is without the ½ that the paper writes in front of the value version.
 """
 
@@ -19,7 +19,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class Transitions:
     """What can happen: in `state`, after `action`, with `probability`: `next_state` and `reward`, or the end."""
 
     state: Integers
@@ -30,12 +30,12 @@ class Outcomes:
     ends: NDArray[np.bool_]
 
     @staticmethod
-    def of(rows: list[tuple[int, int, float, int, float, bool]]) -> Outcomes:
+    def of(rows: list[tuple[int, int, float, int, float, bool]]) -> Transitions:
         """From rows (state, action, probability, next state, reward, ends); impossible rows are left out."""
         kept = sorted((row for row in rows if row[2] != 0), key=lambda row: (row[0], row[1]))
         columns = list(zip(*kept, strict=True)) or [()] * 6
         kinds = (np.int64, np.int64, np.float64, np.int64, np.float64, np.bool_)
-        return Outcomes(*(np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)))
+        return Transitions(*(np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class FiniteMDP:
     """
 
     name: str
-    outcomes: Outcomes
+    transitions: Transitions
     gamma: float
     behaviour: Floats
     target: Floats
@@ -72,13 +72,13 @@ class FiniteMDP:
                 object.__setattr__(self, field, finite(field, value))
                 shape(field, getattr(self, field), (self.states,))
                 _check_rows(field, getattr(self, field)[None], "row")
-        self._check_outcomes()
+        self._check_transitions()
         self._check_coverage()
         if self.gamma == 1.0 and _spectral_radius(self.P_pi) > 1 - TOLERANCE:
             raise ValueError(f"gamma must be below 1 in {self.name!r}: under the target policy an episode need not end")
 
-    def _check_outcomes(self) -> None:
-        o = self.outcomes
+    def _check_transitions(self) -> None:
+        o = self.transitions
         within("state of an outcome", o.state, 0, self.states - 1)
         within("action of an outcome", o.action, 0, self.actions - 1)
         within("next_state of an outcome", o.next_state, 0, self.states - 1)
@@ -112,8 +112,7 @@ class FiniteMDP:
         shape("P", probability, (None, None, probability.shape[0]))
         cells = np.ndindex(*probability.shape)
         rows = [(s, a, float(probability[s, a, n]), n, float(reward[s, a, n]), False) for s, a, n in cells]
-        outcomes = Outcomes.of(rows)
-        return FiniteMDP(name, outcomes, **rest)  # type: ignore[arg-type]
+        return FiniteMDP(name, Transitions.of(rows), **rest)  # type: ignore[arg-type]
 
     def with_(self, **changes: object) -> FiniteMDP:
         """A copy with some fields replaced (features, policies, …)."""
@@ -139,7 +138,7 @@ class FiniteMDP:
     @cached_property
     def table(self) -> TransitionTable:
         """The simulator: outcomes that the behaviour can produce, grouped by state."""
-        o = self.outcomes
+        o = self.transitions
         chance = o.probability * self.behaviour[o.state, o.action]
         used = chance > 0
         state, action = o.state[used], o.action[used]
@@ -171,7 +170,7 @@ class FiniteMDP:
 
     def transition_matrix(self, policy: Floats) -> Floats:
         """P under a policy, rows short of 1 by the chance to end."""
-        o = self.outcomes
+        o = self.transitions
         P = np.zeros((self.states, self.states))
         chance = np.where(o.ends, 0.0, o.probability * policy[o.state, o.action])
         np.add.at(P, (o.state, o.next_state), chance)
@@ -190,7 +189,7 @@ class FiniteMDP:
     @cached_property
     def r_pi(self) -> Floats:
         """Expected reward of the target policy."""
-        o = self.outcomes
+        o = self.transitions
         gain = o.probability * self.target[o.state, o.action] * o.reward
         return np.bincount(o.state, gain, self.states).astype(float)
 
@@ -199,7 +198,7 @@ class FiniteMDP:
         """The state distribution that the objectives weigh with."""
         if self.weights is not None:
             return self.weights
-        return _stationary(self.name, self.P_behaviour) if not self.outcomes.ends.any() else self._episodic()
+        return _stationary(self.name, self.P_behaviour) if not self.transitions.ends.any() else self._episodic()
 
     def _episodic(self) -> Floats:
         """Expected visits per episode, as shares."""
@@ -235,7 +234,7 @@ class FiniteMDP:
 
     def action_values(self, v: Floats) -> Floats:
         """E[r + γ v(s')] for each state and action."""
-        o = self.outcomes
+        o = self.transitions
         gain = o.probability * (o.reward + np.where(o.ends, 0.0, self.gamma) * v[o.next_state])
         q = np.zeros((self.states, self.actions))
         np.add.at(q, (o.state, o.action), gain)
@@ -243,7 +242,7 @@ class FiniteMDP:
 
     def return_bounds(self, most: int = 100_000) -> tuple[float, float]:
         """The least and the largest return that the target policy can meet (for γ < 1, or episodes that must end)."""
-        o = self.outcomes
+        o = self.transitions
         possible = o.probability * self.target[o.state, o.action] > 0
         state, following, reward = o.state[possible], o.next_state[possible], o.reward[possible]
         gamma = np.where(o.ends[possible], 0.0, self.gamma)

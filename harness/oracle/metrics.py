@@ -1,4 +1,4 @@
-"""What is measured of an iterate: many lanes and checkpoints at once, exactly, from the problem itself."""
+"""What is measured of predictions: many lanes and checkpoints at once, exactly, from the problem itself."""
 
 from __future__ import annotations
 
@@ -8,35 +8,40 @@ import numpy as np
 
 from algorithms.checks import Floats
 from algorithms.targets import CdfTarget, Target, cramer_distance
+from harness.oracle.backup import Backup
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.returns import true_law
 
-VALUE_METRICS = ("rmspbe", "rmsve", "size")
-CDF_METRICS = (*VALUE_METRICS, "rdmspbe", "cramer")
-
 
 class Metrics:
-    """Metrics of linear predictors θ [..., n, k] on one problem.
+    """Metrics of predictions F [..., states, n] on one problem; the target names those that apply.
 
     rmspbe   √MSPBE of the mean                     rmsve    √Σ d(s)(v̂ − v)²
-    size     RMS over states of v̂                   rdmspbe  √D-MSPBE
+    size     RMS over states of v̂                   rdmspbe  √D-MSPBE, in the problem's own features
     cramer   √Σ d(s) ℓ2²(F(s), true law of the return at the atoms)
     """
 
     def __init__(self, mdp: FiniteMDP, target: Target) -> None:
         self.mdp, self.target = mdp, target
-        self.names = CDF_METRICS if isinstance(target, CdfTarget) else VALUE_METRICS
+        self.names = target.metrics
 
-    def __call__(self, theta: Floats) -> Floats:
-        """[..., metrics]; NaN where θ is."""
+    def __call__(self, F: Floats) -> Floats:
+        """[..., metrics]; NaN where F is."""
         with np.errstate(all="ignore"):
-            F = theta @ self.mdp.features.T  # [..., n, states]
-            F = np.swapaxes(F, -1, -2)
             values = self.target.mean(F)
-            columns = [self.rmspbe(values), self._rmsve(values), np.sqrt((values**2).mean(-1))]
-            if isinstance(self.target, CdfTarget):
-                columns += [self._rdmspbe(F), self._cramer(F)]
-            return np.stack(columns, axis=-1)
+            of = {
+                "rmspbe": lambda: self.rmspbe(values),
+                "rmsve": lambda: self._rmsve(values),
+                "size": lambda: np.sqrt((values**2).mean(-1)),
+                "rdmspbe": lambda: self._rdmspbe(F),
+                "cramer": lambda: self._cramer(F),
+            }
+            return np.stack([of[name]() for name in self.names], axis=-1)
+
+    def of_linear(self, theta: Floats) -> Floats:
+        """Of linear predictors θ [..., n, k]."""
+        with np.errstate(all="ignore"):
+            return self(np.swapaxes(theta @ self.mdp.features.T, -1, -2))
 
     def _projected(self, error: Floats) -> Floats:
         """‖Π error‖_D of errors [..., states]."""
@@ -52,22 +57,11 @@ class Metrics:
         return np.sqrt(((values - self.mdp.v) ** 2) @ self.mdp.d)
 
     @cached_property
-    def _backup(self) -> tuple[Floats, Floats]:
-        """E_π[T F(s') + t] as a tensor [states, n, states, n] and a constant [states, n]."""
-        table, n, S = self.mdp.table, self.target.outputs, self.mdp.states
-        shift = self.target.shift(table.reward, table.discount)
-        weight = (table.probability * table.rho)[:, None]
-        T = np.zeros((S, S, n, n))
-        np.add.at(T, (table.state, table.next_state), weight[..., None] * shift.matrix())
-        constant = np.zeros((S, n))
-        np.add.at(constant, table.state, weight * shift.constant)
-        return T.transpose(0, 2, 1, 3), constant
+    def _backup(self) -> Backup:
+        return Backup.of(self.mdp, self.target)
 
     def _rdmspbe(self, F: Floats) -> Floats:
-        T, constant = self._backup
-        size = T.shape[0] * T.shape[1]
-        g = (F.reshape(*F.shape[:-2], size) @ T.reshape(size, size).T).reshape(F.shape) + constant
-        per_atom = self._projected(np.swapaxes(g - F, -1, -2))
+        per_atom = self._projected(np.swapaxes(self._backup(F) - F, -1, -2))
         return np.sqrt((per_atom**2).sum(-1))
 
     @cached_property

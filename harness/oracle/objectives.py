@@ -1,13 +1,15 @@
 """Exact objectives of any predictor, by enumeration: F, its Jacobian, w*(θ), D-MSPBE, and the mean update of any rule.
 
 A predictor is a function of one flat vector θ that gives F [states, n] at once. Value or CDF, linear, MLP or module:
-one path for all, and it shares nothing with the engines but the rule.
+one path for all. With the engines it shares the rule, the target and a network's forward pass; derivatives come from
+torch.func, and means are sums over the table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
 from algorithms.rule import Rule
 from algorithms.targets import Target
+from harness.oracle.backup import Backup
 from harness.oracle.mdp import FiniteMDP
 
 RANK_CUT = 1e-10  # of C's largest eigenvalue: below it a direction counts as null, as softmax's shift does
@@ -110,11 +113,11 @@ class Objective:
 
     def _mean_delta(self, F: Tensor) -> Tensor:
         """E[ρ(T F(s') + t) | s] − F(s), [states, n]. E[ρ | s] = 1, so ρ need not weigh F(s)."""
-        table = self.mdp.table
-        shift = self.target.shift(table.reward, table.discount).tensors(F.dtype)
-        g = shift.apply(F[torch.as_tensor(table.next_state)])
-        weight = torch.as_tensor(table.probability * table.rho)[:, None]
-        return torch.zeros_like(F).index_add(0, torch.as_tensor(table.state), weight * g) - F
+        return self._backup.tensor(F) - F
+
+    @cached_property
+    def _backup(self) -> Backup:
+        return Backup.of(self.mdp, self.target)
 
     def value(self, theta: ArrayLike) -> float:
         """J(θ)."""

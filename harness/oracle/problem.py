@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from algorithms.checks import Floats
-from algorithms.targets import CdfTarget, Target, ValueTarget
+from algorithms.targets import Target, target_class
 from harness.oracle.mdp import FiniteMDP
 
 ATOMS = 21
@@ -38,21 +36,8 @@ class Problem:
 
     def target(self, kind: str = "value", atoms: int = ATOMS, projection: str = "cramer") -> Target:
         """The value target, or the CDF target of the lift."""
-        if kind == "value":
-            return ValueTarget()
-        if kind != "cdf":
-            raise ValueError(f"target must be 'value' or 'cdf', got {kind!r}")
-        return CdfTarget(*self.support, atoms, projection)
+        return target_class(kind).over(self.support, atoms, projection)
 
     def theta_initial(self, target: Target) -> Floats:
-        """[n, k]: θ₀, spread evenly over the atoms of a lift so that it starts from the same mean.
-
-        The mean of F = Θφ is z_m − Δz φᵀΣθ_j, so a lift needs c with φᵀc = 1; where the features have none, the
-        least-squares c stands in, and the lift's mean starts near the scalar one.
-        """
-        theta = self.mdp.theta_initial
-        if not isinstance(target, CdfTarget):
-            return theta[None].copy()
-        one = np.linalg.lstsq(self.mdp.features, np.ones(self.mdp.states), rcond=None)[0]
-        each = (target.v_max * one - theta) / (target.spacing * target.outputs)
-        return np.tile(each, (target.outputs, 1))
+        """[n, k]: θ₀ of a linear predictor; a lift starts from the same mean."""
+        return target.start(self.mdp.theta_initial, self.mdp.features)

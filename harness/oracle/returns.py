@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from algorithms.checks import Floats
 from algorithms.targets import CdfTarget, cramer_distance
+from harness.oracle.backup import Backup
 from harness.oracle.mdp import FiniteMDP
 
 FINE = 1000  # cells of the fine grid, at least
@@ -30,7 +31,7 @@ class Moments:
 
 def moments(mdp: FiniteMDP) -> Moments:
     """v = E[r + γv(s')], and the second moment likewise: E[G²] = E[r² + 2rγv(s') + γ²E[G(s')²]]."""
-    o = mdp.outcomes
+    o = mdp.transitions
     chance = o.probability * mdp.target[o.state, o.action]
     gamma = np.where(o.ends, 0.0, mdp.gamma)
     known = np.bincount(o.state, chance * (o.reward**2 + 2 * o.reward * gamma * mdp.v[o.next_state]), mdp.states)
@@ -57,7 +58,7 @@ def true_law(mdp: FiniteMDP, target: CdfTarget) -> ReturnLaw:
     laws = []
     for finer in (factor, factor // 2):
         grid = CdfTarget(target.v_min, target.v_max, finer * target.outputs + 1)
-        laws.append((grid, _fixed_point(mdp, grid)))
+        laws.append((grid, _fixed_point(mdp, grid, Backup.of(mdp, grid))))
     grid, fine = laws[0]
     at_atoms, half = (law[:, :: law.shape[1] // target.outputs] for _, law in laws)
     mean, variance = _grid_moments(grid, fine)
@@ -85,10 +86,11 @@ class ProjectedLaw:
 
 def projected_law(mdp: FiniteMDP, target: CdfTarget) -> ProjectedLaw:
     """F = E_π[T F(s') + t] on the target's own atoms, with its own projection."""
-    T, t = _operator(mdp, target)
+    backup = Backup.of(mdp, target)
+    T = backup.matrix
     system = sp.identity(T.shape[0], format="csc") - T.tocsc()
     smallest = np.linalg.svd(system.toarray(), compute_uv=False)[-1] if T.shape[0] <= 1500 else 1.0
-    cdf = _iterate(T, t, target.point_mass(np.clip(mdp.v, target.v_min, target.v_max)).ravel()).reshape(mdp.states, -1)
+    cdf = _fixed_point(mdp, target, backup)
     mean, variance = _grid_moments(target, cdf)
     exact = moments(mdp)
     return ProjectedLaw(
@@ -99,42 +101,16 @@ def projected_law(mdp: FiniteMDP, target: CdfTarget) -> ProjectedLaw:
     )
 
 
-def _operator(mdp: FiniteMDP, target: CdfTarget) -> tuple[sp.csr_matrix, Floats]:
-    """T and t of F ← E_π[T F(s') + t], sparse, on all states and atoms at once."""
-    o, n = mdp.outcomes, target.outputs
-    chance = o.probability * mdp.target[o.state, o.action]
-    used = chance > 0
-    state, following, chance = o.state[used], o.next_state[used], chance[used]
-    shift = target.shift(o.reward[used], np.where(o.ends[used], 0.0, mdp.gamma))
-    columns = (following[:, None] * n + np.arange(n)).ravel()
-    parts = []
-    for extra in (0, 1):
-        inside = shift.row + extra < n
-        rows = np.where(inside, state[:, None] * n + shift.row + extra, 0).ravel()
-        values = np.where(inside, chance[:, None] * shift.weight[:, extra], 0.0).ravel()
-        parts.append(sp.csr_matrix((values, (rows, columns)), shape=(mdp.states * n, mdp.states * n)))
-    constant = np.zeros((mdp.states, n))
-    np.add.at(constant, state, chance[:, None] * shift.constant)
-    operator = parts[0] + parts[1]
-    operator.eliminate_zeros()
-    return operator, constant.ravel()
-
-
-def _fixed_point(mdp: FiniteMDP, grid: CdfTarget) -> Floats:
-    T, t = _operator(mdp, grid)
-    start = grid.point_mass(np.clip(mdp.v, grid.v_min, grid.v_max)).ravel()
-    return _iterate(T, t, start).reshape(mdp.states, -1)
-
-
-def _iterate(T: sp.csr_matrix, t: Floats, start: Floats, most: int = 100_000) -> Floats:
-    """Apply the operator until nothing moves; every iterate is a law, so the limit is one too."""
-    law = start
+def _fixed_point(mdp: FiniteMDP, grid: CdfTarget, backup: Backup, most: int = 100_000) -> Floats:
+    """Apply the operator to point masses at v until nothing moves; every iterate is a law, so the limit is one too."""
+    T, t = backup.matrix, backup.constant.ravel()
+    law = grid.point_mass(np.clip(mdp.v, grid.v_min, grid.v_max)).ravel()
     for _ in range(most):
         after = T @ law + t
         if np.abs(after - law).max() < SETTLED:
-            return after
+            return after.reshape(mdp.states, -1)
         law = after
-    return law
+    return law.reshape(mdp.states, -1)
 
 
 def _grid_moments(grid: CdfTarget, cdf: Floats) -> tuple[Floats, Floats]:

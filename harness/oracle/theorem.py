@@ -12,35 +12,48 @@ from algorithms.rules import gtd2
 if TYPE_CHECKING:
     from algorithms.checks import Floats
     from harness.oracle.objectives import Objective
+    from harness.oracle.problem import Problem
 
 EXACT = 1e-8  # relative: rounding is at 1e-12, a wrong term at 1e-2
 
 
-def linear_case(problem: str, target_kind: str, seed: int) -> tuple[Objective, Floats]:
+def linear_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """A linear predictor on 5 atoms at a random θ."""
     from algorithms.streams import generator
     from harness.oracle.objectives import Objective, linear
-    from harness.plugins import find_problem
 
-    world = find_problem(problem)
-    target = world.target(target_kind, atoms=5)
-    predictor = linear(world.mdp.features, target.outputs)
-    return Objective(world.mdp, target, predictor), generator(seed, purpose="point").normal(size=predictor.size)
+    target = problem.target(target_kind, atoms=5)
+    predictor = linear(problem.mdp.features, target.outputs)
+    return Objective(problem.mdp, target, predictor), generator(seed, purpose="point").normal(size=predictor.size)
 
 
-def network_case(problem: str, target_kind: str, seed: int) -> tuple[Objective, Floats]:
+def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """One hidden layer of 3, 5 atoms, a pinned logit, random weights."""
     import torch
 
     from algorithms.engines.mlp import MlpEngine
     from harness.oracle.objectives import Objective, flat, mlp
-    from harness.plugins import find_problem
 
-    world = find_problem(problem)
-    target = world.target(target_kind, atoms=5)
-    engine = MlpEngine(gtd2, (world.mdp.features.shape[1], 3), target, pinned=target_kind == "cdf")
+    target = problem.target(target_kind, atoms=5)
+    engine = MlpEngine(gtd2, (problem.mdp.features.shape[1], 3), target, pinned=True)
     theta = flat(engine.init(1, torch.Generator().manual_seed(seed)))
-    return Objective(world.mdp, target, mlp(engine, world.mdp.features)), theta
+    return Objective(problem.mdp, target, mlp(engine, problem.mdp.features)), theta
+
+
+def small_problem() -> Problem:
+    """Six states, two actions, off-policy, drawn once: for checks that need any problem, installed or not."""
+    from algorithms.streams import generator
+    from harness.oracle.mdp import FiniteMDP, mix
+    from harness.oracle.problem import Problem
+
+    rng = generator(0, purpose="small problem")
+    P = rng.dirichlet(np.ones(6), size=(6, 2))
+    target, behaviour = rng.dirichlet(np.ones(2), size=(2, 6))
+    mdp = FiniteMDP.from_arrays(
+        "small", P, rng.normal(size=P.shape), gamma=0.8, behaviour=mix(behaviour, 0.3), target=target,
+        features=rng.normal(size=(6, 3)), theta_initial=np.zeros(3),
+    )  # fmt: skip
+    return Problem(mdp, "six states drawn once", "for checks", (-6.0, 6.0))
 
 
 def solves_w_error(rule: Rule, objective: Objective, theta: Floats) -> float:

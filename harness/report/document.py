@@ -18,9 +18,14 @@ seeds before it stands. `dgtd explain ID` shows the evidence behind a line.
 """
 
 
-def as_document(entries: list[Entry], command: str, date: str, remarks: str) -> str:
-    """The page: remarks first (what could not be confirmed), then a table a suite."""
-    out = [OPENING.format(command=command, date=date, counts=counts(entries), runs=1 / BUDGET), remarks.strip(), ""]
+def as_document(entries: list[Entry], command: str, date: str, unconfirmed: str = "", found: str = "") -> str:
+    """The page: first what could not be confirmed and what else was found, then one table per suite."""
+    out = [OPENING.format(command=command, date=date, counts=counts(entries), runs=1 / BUDGET)]
+    for title, text in (
+        ("What the paper claims and we could not confirm, or could only in part", unconfirmed),
+        ("What else was found", found),
+    ):
+        out += [f"## {title}", "", text, ""] if text else []
     for suite in dict.fromkeys(entry.claim.suite for entry in entries):
         out += [
             f"## {suite}",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.comparison import ALPHA, NAMES, Entry, Outcomes
+from harness.compare.comparison import ALPHA, NAMES, Comparison, Performance
 from harness.compare.contest import Contestant
 from harness.judging.statistics import median_interval
 from harness.report.drawing import INK, Figure, Panel
@@ -34,7 +34,7 @@ class Styles:
 
     def line(self, who: Contestant) -> dict[str, Any]:
         """Arguments for matplotlib's plot."""
-        dash = (0, (4, 2)) if who.target == "cdf" else "-"
+        dash = (0, (4, 2)) if who.distributional else "-"
         label = "\u200b" + who.label if who.label.startswith("_") else who.label  # matplotlib hides the others
         return {"color": self.colour(who), "ls": dash, "lw": 1.8, "gid": self.gid(who), "label": label}
 
@@ -43,11 +43,11 @@ class Styles:
         return f"curve-{self._index[who]}"
 
 
-def figures(found: Outcomes) -> list[Figure]:
+def figures(found: Comparison) -> list[Figure]:
     """All of them, in the order of the page."""
     styles = Styles(found.contest.contestants)
     out = [_learning(found, problem, styles) for problem in found.contest.problems]
-    if any(who.target == "cdf" for who in found.contest.contestants):
+    if any(who.distributional for who in found.contest.contestants):
         out += [_law(found, problem, styles) for problem in found.contest.problems]
     out += [
         _across(
@@ -68,7 +68,7 @@ def figures(found: Outcomes) -> list[Figure]:
     return out
 
 
-def sweep_figure(entry: Entry) -> Figure:
+def sweep_figure(entry: Performance) -> Figure:
     """A sweep of one rule on one problem: a line for each β/α."""
 
     def draw(axis: Any) -> None:
@@ -88,7 +88,7 @@ def sweep_figure(entry: Entry) -> Figure:
     return Figure("sweep", "Sensitivity", words, (Panel(f"{entry.who.label} on {entry.problem}", draw),))
 
 
-def _best(entry: Entry) -> tuple[float, float]:
+def _best(entry: Performance) -> tuple[float, float]:
     alpha, beta = entry.choice.best
     return alpha, next(s.area for s in entry.choice.sweep if (s.alpha, s.beta) == (alpha, beta))
 
@@ -96,7 +96,7 @@ def _best(entry: Entry) -> tuple[float, float]:
 # ---------------------------------------------------------------------- the drawings
 
 
-def _learning(found: Outcomes, problem: str, styles: Styles) -> Figure:
+def _learning(found: Comparison, problem: str, styles: Styles) -> Figure:
     here = found.at(problem)
     metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
 
@@ -112,7 +112,7 @@ def _learning(found: Outcomes, problem: str, styles: Styles) -> Figure:
     return Figure(file_name(found, "learning", problem), f"Learning on {problem}", words, panels)
 
 
-def _band(axis: Any, entry: Entry, values: Floats, styles: Styles) -> None:
+def _band(axis: Any, entry: Performance, values: Floats, styles: Styles) -> None:
     shown = entry.times > 0
     found = [median_interval(column, ALPHA) for column in values[:, shown].T]
     steps = entry.times[shown]
@@ -131,13 +131,13 @@ def _drawn(values: list[float]) -> Floats:
     return np.where(np.isfinite(array) & (array < 1e30), np.maximum(array, 1e-12), np.nan)
 
 
-def _law(found: Outcomes, problem: str, styles: Styles) -> Figure:
+def _law(found: Comparison, problem: str, styles: Styles) -> Figure:
     from algorithms.targets import CdfTarget
     from harness.oracle.returns import true_law
     from harness.runs.cohort import prepared
 
     def draw(axis: Any) -> None:
-        for i, entry in enumerate(e for e in found.at(problem) if e.who.target == "cdf"):
+        for i, entry in enumerate(e for e in found.at(problem) if e.who.distributional):
             run = prepared(entry.spec)
             mdp, target = run.metrics.mdp, run.metrics.target
             assert isinstance(target, CdfTarget)
@@ -171,13 +171,15 @@ def _final_theta(spec: RunSpec) -> Floats:
     return prepared(spec).final_theta()
 
 
-def _across(found: Outcomes, name: str, title: str, words: str, draw: Callable[[list[Entry], Any], None]) -> Figure:
+def _across(
+    found: Comparison, name: str, title: str, words: str, draw: Callable[[list[Performance], Any], None]
+) -> Figure:
     """A panel for each problem."""
     panels = tuple(Panel(problem, partial(draw, found.at(problem)), True) for problem in found.contest.problems)
     return Figure(name, title, words, panels)
 
 
-def _spread(styles: Styles, here: list[Entry], axis: Any) -> None:
+def _spread(styles: Styles, here: list[Performance], axis: Any) -> None:
     for entry in here:
         values = entry.of("rmspbe")
         with np.errstate(all="ignore"):
@@ -187,13 +189,13 @@ def _spread(styles: Styles, here: list[Entry], axis: Any) -> None:
     axis.set(xlabel="steps", ylabel="sd of RMSPBE over seeds", xscale="log", yscale="log")
 
 
-def _survival(styles: Styles, here: list[Entry], axis: Any) -> None:
+def _survival(styles: Styles, here: list[Performance], axis: Any) -> None:
     for entry in here:
         axis.step(np.maximum(entry.times, 1), entry.alive, where="post", **styles.line(entry.who))
     axis.set(xlabel="steps", ylabel="share of lanes alive", xscale="log", ylim=(-0.05, 1.05))
 
 
-def _sensitivity(styles: Styles, here: list[Entry], axis: Any) -> None:
+def _sensitivity(styles: Styles, here: list[Performance], axis: Any) -> None:
     top = max((s.area for entry in here for s in entry.choice.sweep if np.isfinite(s.area)), default=1.0) * 1.6
     for entry in here:
         best: dict[float, float] = {}
@@ -206,11 +208,13 @@ def _sensitivity(styles: Styles, here: list[Entry], axis: Any) -> None:
         axis.plot(
             alphas[~fine], np.full((~fine).sum(), top), "x", color=styles.colour(entry.who), gid=styles.gid(entry.who)
         )  # fmt: skip
-        axis.axvline(entry.spec.alpha, color=styles.colour(entry.who), lw=0.6, alpha=0.5, gid=styles.gid(entry.who))
+        axis.axvline(
+            entry.spec.learner.alpha, color=styles.colour(entry.who), lw=0.6, alpha=0.5, gid=styles.gid(entry.who)
+        )
     axis.set(xlabel="α (β at its best)", ylabel="area under RMSPBE", xscale="log", yscale="log")
 
 
-def file_name(found: Outcomes, kind: str, problem: str) -> str:
+def file_name(found: Comparison, kind: str, problem: str) -> str:
     """Safe in a path and as an id, and one for each problem however alike their names are."""
     safe = [re.sub(r"[^\w.-]+", "_", name).strip("_") for name in found.contest.problems]
     here = found.contest.problems.index(problem)

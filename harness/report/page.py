@@ -10,19 +10,19 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from harness.compare.comparison import ALPHA, NAMES, TARGET, Duel, Entry, Outcomes
+from harness.compare.comparison import ALPHA, NAMES, TARGET, Comparison, Duel, Performance
 from harness.compare.contest import CHOICE
 from harness.judging.statistics import median_interval
 from harness.report.drawing import Figure, inline, save
 from harness.report.figures import Styles, figures, file_name
 from harness.report.words import answer, question
-from harness.runs.store import machine_facts
+from harness.runs.fingerprint import machine_facts
 
 FORMATS = ("svg", "pdf", "png")  # for papers
 Cell = tuple[str, float | str, bool]  # what is shown, what is sorted by, whether it won
 
 
-def page(found: Outcomes, command: str, out: Path, progress: Callable[[int, int], None] = lambda i, n: None) -> Path:
+def page(found: Comparison, command: str, out: Path, progress: Callable[[int, int], None] = lambda i, n: None) -> Path:
     """Write report.html, and the figures beside it; give its path."""
     writable(out)
     made = figures(found)
@@ -49,7 +49,7 @@ def writable(out: Path) -> None:
         raise ValueError(f"can't write to {str(out)!r}: {error.strerror or error}") from None
 
 
-def _document(found: Outcomes, command: str, drawn: dict[str, str]) -> str:
+def _document(found: Comparison, command: str, drawn: dict[str, str]) -> str:
     contest = found.contest
     body = [
         "<main>",
@@ -92,12 +92,12 @@ def _figure(figure: Figure) -> str:
     )
 
 
-def _keys(found: Outcomes) -> str:
+def _keys(found: Comparison) -> str:
     """Buttons that are the legend too."""
     styles = Styles(found.contest.contestants)
     out = []
     for who in found.contest.contestants:
-        dash = ' stroke-dasharray="5 2.5"' if who.target == "cdf" else ""
+        dash = ' stroke-dasharray="5 2.5"' if who.distributional else ""
         line = (
             f'<svg viewBox="0 0 28 8" aria-hidden="true"><line x1="0" y1="4" x2="28" y2="4" '
             f'stroke="{styles.colour(who)}" stroke-width="3"{dash}/></svg>'
@@ -151,7 +151,7 @@ def _number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3g}"
 
 
-def _summary(found: Outcomes, problem: str) -> str:
+def _summary(found: Comparison, problem: str) -> str:
     here = found.at(problem)
     metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
     columns = ["rule", "α", "β"]
@@ -161,8 +161,8 @@ def _summary(found: Outcomes, problem: str) -> str:
     for entry in here:
         row: list[Cell] = [
             (entry.who.label, entry.who.label, False),
-            (f"{entry.spec.alpha:.4g}", entry.spec.alpha, False),
-            (f"{entry.spec.beta:.4g}", entry.spec.beta, False),
+            (f"{entry.spec.learner.alpha:.4g}", entry.spec.learner.alpha, False),
+            (f"{entry.spec.learner.beta:.4g}", entry.spec.learner.beta, False),
         ]
         for metric in metrics:
             for number in ("final", "auc"):
@@ -182,7 +182,7 @@ def _summary(found: Outcomes, problem: str) -> str:
     return _table(f"Numbers on {problem}", columns, rows) + note
 
 
-def _measured(found: Outcomes, entry: Entry, metric: str, number: str) -> Cell:
+def _measured(found: Comparison, entry: Performance, metric: str, number: str) -> Cell:
     if metric not in entry.who.metrics:
         return ("–", math.inf, False)
     interval = median_interval(entry.numbers(metric)[number], ALPHA)
@@ -191,7 +191,7 @@ def _measured(found: Outcomes, entry: Entry, metric: str, number: str) -> Cell:
     return (words, interval.estimate, won)
 
 
-def _spreads(found: Outcomes) -> str:
+def _spreads(found: Comparison) -> str:
     rows: list[list[Cell]] = []
     for entry in found.entries:
         for number, ratio in entry.spread.items():
@@ -217,7 +217,7 @@ def _spreads(found: Outcomes) -> str:
     )
 
 
-def _sweep(found: Outcomes) -> str:
+def _sweep(found: Comparison) -> str:
     rows: list[list[Cell]] = []
     for entry in found.entries:
         sweep = entry.choice.sweep
@@ -226,8 +226,8 @@ def _sweep(found: Outcomes) -> str:
             [
                 (entry.problem, entry.problem, False),
                 (entry.who.label, entry.who.label, False),
-                (f"{entry.spec.alpha:.4g}", entry.spec.alpha, False),
-                (f"{entry.spec.beta:.4g}", entry.spec.beta, False),
+                (f"{entry.spec.learner.alpha:.4g}", entry.spec.learner.alpha, False),
+                (f"{entry.spec.learner.beta:.4g}", entry.spec.learner.beta, False),
                 (f"{len(lost)} of {len(sweep)}", float(len(lost)), False),
                 (f"{entry.choice.seconds:.1f}", entry.choice.seconds, False),
             ]
@@ -242,7 +242,7 @@ def _sweep(found: Outcomes) -> str:
     )
 
 
-def _ledger(found: Outcomes) -> str:
+def _ledger(found: Comparison) -> str:
     def row(duel: Duel) -> list[Cell]:
         better = duel.result.better
         return [
@@ -266,7 +266,7 @@ def _ledger(found: Outcomes) -> str:
     )
 
 
-def _colophon(found: Outcomes, command: str) -> str:
+def _colophon(found: Comparison, command: str) -> str:
     facts = json.loads(machine_facts())
     lines = "\n".join(f"{key:10} {value}" for key, value in facts.items())
     return (

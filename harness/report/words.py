@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.comparison import ALPHA, Entry, Outcomes
+from harness.compare.comparison import ALPHA, Comparison, Performance
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def question(found: Outcomes) -> str:
+def question(found: Comparison) -> str:
     """One sentence."""
     names = _list([who.label for who in found.contest.contestants])
     where = _list(list(found.contest.problems))
     return f"Which of {names} brings the projected Bellman error down best on {where}, and which varies least?"
 
 
-def answer(found: Outcomes) -> str:
+def answer(found: Comparison) -> str:
     """Two sentences, from the tests and nothing else."""
     return f"{_winners(found)} {_spread(found)}"
 
 
-def _winners(found: Outcomes) -> str:
+def _winners(found: Comparison) -> str:
     won: dict[str, list[str]] = {}
     for problem in found.contest.problems:
         if (label := found.winner(problem, "rmspbe", "auc")) is not None:
@@ -39,7 +39,7 @@ def _winners(found: Outcomes) -> str:
     )
 
 
-def _spread(found: Outcomes) -> str:
+def _spread(found: Comparison) -> str:
     pairs = [entry for entry in found.entries if entry.spread]
     if not pairs:
         return "Spread across seeds was not compared: that takes a rule on values and on distributions, and four seeds."
@@ -52,7 +52,7 @@ def _spread(found: Outcomes) -> str:
     )
 
 
-def _verdict(entry: Entry) -> int:
+def _verdict(entry: Performance) -> int:
     ratio = entry.spread["final"]
     if ratio.p >= ALPHA or ratio.ratio.low <= 1 <= ratio.ratio.high:
         return 0

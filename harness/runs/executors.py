@@ -72,6 +72,17 @@ def dask(scheduler: str | None) -> Executor:
     return made
 
 
+def capacity(executor: Executor) -> int:
+    """How many tasks it works on at once."""
+    if isinstance(executor, ProcessPoolExecutor):
+        return int(getattr(executor, "_max_workers", 1))
+    client = getattr(executor, "_client", None)
+    if client is None:
+        return 1
+    workers = client.scheduler_info(n_workers=-1).get("workers", {})
+    return max(1, sum(worker.get("nthreads", 1) for worker in workers.values()))
+
+
 KINDS = ("in-process", "pool", "dask")
 
 

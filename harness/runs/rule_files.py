@@ -1,13 +1,24 @@
-"""Rules by reference: a built-in name, an installed entry point, or `path/to/file.py:function`."""
+"""Rules by reference: a built-in name, an installed entry point, or `path/to/file.py:function`.
+
+A rule file may import files that lie beside it. Their sources travel with the reference: a worker runs what the
+reference carries, wherever it is, and never an older version from a cache of Python's.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import linecache
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import spec_from_loader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from algorithms.digest import digest
 from algorithms.names import unknown
 from algorithms.rule import Rule, rule
 from algorithms.rules import FAMILIES, RULES, find_rule
@@ -24,12 +35,12 @@ def reference(text: str) -> RuleRef:
         return _file_reference(text)
     points = installed("rules")
     if text in points:
-        return RuleRef(name=text, hash=_of_entry_point(text).source_hash)
+        _of_entry_point(text)
+        return RuleRef(name=text)
     name = text.split("(")[0].strip()
     if name not in RULES and name not in FAMILIES and points:
         raise unknown("rule", name, [*RULES, *FAMILIES, *points])
-    found = find_rule(text)
-    return RuleRef(name=found.name, hash=found.source_hash)
+    return RuleRef(name=find_rule(text).name)
 
 
 def _file_reference(text: str) -> RuleRef:
@@ -40,41 +51,131 @@ def _file_reference(text: str) -> RuleRef:
     if not path.is_file():
         raise ValueError(f"no file {path_text!r} for rule {text!r}")
     try:
-        source = path.read_text()
+        source = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"file {path_text!r} for rule {text!r} is not text") from None
-    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    ref = RuleRef(name=function, path=path_text, source=source, function=function, hash=digest)
-    resolve(ref)
-    return ref
+    alone = RuleRef(function, path_text, function, ((path.stem, path_text, source),))
+    with _limited(alone):
+        files = _imported(alone, path.parent)
+    whole = RuleRef(function, path_text, function, files)
+    resolve(whole)
+    return whole
 
 
 @lru_cache(maxsize=64)
 def resolve(ref: RuleRef) -> Rule:
-    """The rule of a reference; a user's file is run from the source that the reference carries."""
-    if not ref.source:
+    """The rule of a reference; a user's file is run from the sources that the reference carries."""
+    if not ref.files:
         return _of_entry_point(ref.name) if ref.name in installed("rules") else find_rule(ref.name)
+    with _limited(ref):
+        carried = {module: (path, source) for module, path, source in ref.files[1:]}
+        with _importing(_Carried(carried)):
+            return _as_rule(ref, _run_source(ref))
+
+
+@contextmanager
+def _limited(ref: RuleRef) -> Iterator[None]:
     try:
         with time_limit(PATIENCE, f"rule {ref.path}:{ref.function}"):
-            return _as_rule(ref, _run_source(ref))
+            yield
     except TimeoutError as error:
         raise ValueError(f"{error}: a rule is arithmetic, and must answer at once") from None
 
 
 def _run_source(ref: RuleRef) -> dict[str, Any]:
-    # Under the file's own name, so that tracebacks and inspect.getsource show the user's lines.
-    name = f"{ref.path}#{ref.hash}"
-    linecache.cache[name] = (len(ref.source), None, ref.source.splitlines(keepends=True), name)
-    scope: dict[str, Any] = {"__name__": f"dgtd_rule_{ref.hash}", "__file__": ref.path}
+    _, path, source = ref.files[0]
+    mark = digest(ref.files)
+    scope: dict[str, Any] = {"__name__": f"dgtd_rule_{mark}", "__file__": path}
     try:
-        exec(compile(ref.source, name, "exec"), scope)
+        _execute(f"{path}#{mark}", source, scope)
     except SyntaxError as error:
-        raise ValueError(f"file {ref.path!r} is not Python: {error.msg} in line {error.lineno}") from None
+        file = (error.filename or ref.path).split("#")[0]
+        raise ValueError(f"file {file!r} is not Python: {error.msg} in line {error.lineno}") from None
     except TimeoutError:
         raise
     except Exception as error:
         raise ValueError(f"file {ref.path!r} raised {type(error).__name__}: {error}") from error
     return scope
+
+
+def _execute(name: str, source: str, scope: dict[str, Any]) -> None:
+    """Run source under a name of its own, so that tracebacks and inspect.getsource show the user's lines."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), scope)
+
+
+# ---------------------------------------------------------------------- files that a rule file imports
+
+
+class _Carried(MetaPathFinder, Loader):
+    """Imports modules from sources: module → (path, source)."""
+
+    def __init__(self, sources: dict[str, tuple[str, str]]) -> None:
+        self.sources = sources
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Ours, if we carry it."""
+        if fullname not in self.sources:
+            return None
+        package = self.sources[fullname][0].endswith("__init__.py")
+        return spec_from_loader(fullname, self, is_package=package)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Python's default."""
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """From source, never from bytecode that a file's time stamp calls fresh."""
+        path, source = self.sources[module.__name__]
+        module.__file__ = path
+        _execute(f"{path}#{digest(source)}", source, module.__dict__)
+
+
+class _Beside(_Carried):
+    """Finds files below a folder, and remembers which were imported."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__({})
+        self.folder = folder
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """A file of the user's by this name; a package that is imported already keeps its own modules."""
+        package = fullname.split(".")[0]
+        if package in sys.modules and package not in self.sources:
+            return None
+        inside = self.folder.joinpath(*fullname.split("."))
+        for file in (inside.with_suffix(".py"), inside / "__init__.py"):
+            if file.is_file():
+                self.sources[fullname] = (str(file), file.read_text(encoding="utf-8"))
+                return super().find_spec(fullname, path, target)
+        return None
+
+
+@contextmanager
+def _importing(finder: _Carried) -> Iterator[None]:
+    """Imports ask the finder first; what it brought is forgotten again, so that the next rule file meets its own."""
+    before = set(sys.modules)
+    place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+    sys.meta_path.insert(place, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in set(sys.modules) - before:
+            if name in finder.sources:
+                del sys.modules[name]
+
+
+def _imported(ref: RuleRef, folder: Path) -> tuple[tuple[str, str, str], ...]:
+    """The rule file, and each file of the user's that importing it imports."""
+    finder = _Beside(folder)
+    with _importing(finder):
+        _run_source(ref)
+    return (*ref.files, *((module, *finder.sources[module]) for module in sorted(finder.sources)))
 
 
 def _as_rule(ref: RuleRef, scope: dict[str, Any]) -> Rule:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import platform
 import sqlite3
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
+from algorithms.checks import Floats, Integers
 from harness.runs.cohort import CohortResult
 from harness.runs.spec import COHORT, Outcome, RunSpec
+from harness.runs.trial import Trial
 
-SCHEMA = 2
+SCHEMA = 3
 
 _MIGRATIONS = {
     1: """
@@ -37,7 +36,14 @@ _MIGRATIONS = {
         ALTER TABLE lanes ADD COLUMN machine INTEGER REFERENCES machines(id);
         CREATE INDEX lanes_by_outcome ON lanes (run, outcome);
     """,
+    # A run names its metrics and its code; those of older versions have none, and are never reused.
+    3: """
+        ALTER TABLE lanes RENAME COLUMN what TO error;
+        ALTER TABLE runs ADD COLUMN metrics TEXT NOT NULL DEFAULT '';
+        ALTER TABLE runs ADD COLUMN version TEXT NOT NULL DEFAULT '';
+    """,
 }
+_OLD_METRICS = {"value": ("rmspbe", "rmsve", "size"), "cdf": ("rmspbe", "rmsve", "size", "rdmspbe", "cramer")}
 
 
 class StoreError(ValueError):
@@ -53,7 +59,7 @@ class StoredLane:
     died: int
     curves: Floats
     seconds: float
-    what: str
+    error: str
 
 
 class Store:
@@ -121,7 +127,7 @@ class Store:
             raise StoreError(f"store {str(self.path)!r} can't be opened: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> Store:
@@ -136,22 +142,27 @@ class Store:
         """One transaction; a settled row is never overwritten, an unsettled one is."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         each = result.seconds / max(len(result.lanes), 1)
+        metrics = json.dumps(result.metrics) if result.metrics else ""
         with self._words():
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                self._db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?, ?)", (spec.hash, spec.to_json(), now))
-                machine = self._machine()
+                self._db.execute(
+                    "INSERT INTO runs (hash, spec, created, metrics, version) VALUES (?, ?, ?, ?, ?) "
+                    "ON CONFLICT (hash) DO UPDATE SET metrics = excluded.metrics WHERE excluded.metrics != ''",
+                    (result.run, spec.to_json(), now, metrics, version("dgtd-bench")),
+                )
+                machine = self._machine(result.machine)
                 for lane in result.lanes:
                     curves = np.ascontiguousarray(lane.curves, dtype="<f8")
                     row = (
-                        spec.hash, lane.seed, str(lane.outcome), lane.died, len(curves), curves.tobytes(),
-                        each, result.problem, machine,
+                        result.run, lane.seed, str(lane.outcome), lane.died, len(curves), curves.tobytes(),
+                        each, result.error, machine,
                     )  # fmt: skip
                     self._db.execute(
-                        "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, what, machine) "
+                        "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, error, machine) "
                         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, seed) DO UPDATE SET "
                         "outcome = excluded.outcome, died = excluded.died, checkpoints = excluded.checkpoints, "
-                        "curves = excluded.curves, seconds = excluded.seconds, what = excluded.what, "
+                        "curves = excluded.curves, seconds = excluded.seconds, error = excluded.error, "
                         f"machine = excluded.machine WHERE lanes.outcome NOT IN ({_SETTLED})",
                         row,
                     )
@@ -160,8 +171,7 @@ class Store:
                 self._roll_back()
                 raise
 
-    def _machine(self) -> int:
-        facts = machine_facts()
+    def _machine(self, facts: str) -> int:
         self._db.execute("INSERT OR IGNORE INTO machines (facts) VALUES (?)", (facts,))
         row: tuple[int] = self._db.execute("SELECT id FROM machines WHERE facts = ?", (facts,)).fetchone()
         return row[0]
@@ -178,50 +188,86 @@ class Store:
     def lanes(self, run: str, seeds: int | None = None) -> list[StoredLane]:
         """The lanes of a run, seeds 0 … seeds − 1."""
         rows = self._db.execute(
-            "SELECT seed, outcome, died, checkpoints, curves, seconds, what FROM lanes "
+            "SELECT seed, outcome, died, checkpoints, curves, seconds, error FROM lanes "
             "WHERE run = ? AND seed < ? ORDER BY seed",
             (run, 2**62 if seeds is None else seeds),
         )
         return [
-            StoredLane(seed, Outcome(outcome), died, _array(blob, count), seconds, what)
-            for seed, outcome, died, count, blob, seconds, what in rows
+            StoredLane(seed, Outcome(outcome), died, _array(blob, count), seconds, error)
+            for seed, outcome, died, count, blob, seconds, error in rows
         ]
 
+    def trial(self, run: str, times: Integers, seeds: int) -> Trial:
+        """The settled lanes of a run, seeds 0 … seeds − 1, as they were simulated."""
+        lanes = self.lanes(run, seeds)
+        curves = np.stack([lane.curves for lane in lanes], axis=1)
+        return Trial(times, curves, np.array([lane.died for lane in lanes]), self.metrics(run))
+
+    def metrics(self, run: str) -> tuple[str, ...]:
+        """What the columns of a run's curves are."""
+        row = self._db.execute("SELECT metrics, spec FROM runs WHERE hash = ?", (run,)).fetchone()
+        return _metrics(*row) if row else ()
+
     def runs(self) -> list[dict[str, Any]]:
-        """Every run with its specification and how many lanes ended how."""
+        """Every run with its settings, and how many lanes ended how. `reusable` is False for older versions' runs."""
         counts: dict[str, dict[str, int]] = {}
         for run, outcome, count in self._db.execute("SELECT run, outcome, count(*) FROM lanes GROUP BY run, outcome"):
             counts.setdefault(run, {})[outcome] = count
-        rows = self._db.execute("SELECT hash, spec, created FROM runs ORDER BY created, hash")
+        rows = self._db.execute("SELECT hash, spec, created, version FROM runs ORDER BY created, hash")
         return [
-            {"run": run, "created": created, "outcomes": counts.get(run, {}), "spec": json.loads(spec)}
-            for run, spec, created in rows
+            {"run": run, "created": created, "outcomes": counts.get(run, {}), "reusable": bool(version_)}
+            | _settings(json.loads(spec), version_)
+            for run, spec, created, version_ in rows
         ]
 
+    @property
+    def older(self) -> int:
+        """Runs that an older version of the schema wrote: listed and exported, never reused."""
+        count: int = self._db.execute("SELECT count(*) FROM runs WHERE version = ''").fetchone()[0]
+        return count
+
     def frame(self) -> Any:
-        """Every lane's final metrics as a pandas frame, one row a lane."""
+        """Every lane's final metrics as a pandas frame, one row per lane."""
         import pandas as pd
 
         return pd.DataFrame(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a lane: its run's specification, its outcome and its final metrics."""
-        from harness.oracle.metrics import CDF_METRICS, VALUE_METRICS
-
+        """One row per lane: its run's settings, its outcome and its final metrics."""
+        runs = self.runs()
+        names = {run["run"]: self.metrics(run["run"]) for run in runs}
+        columns = dict.fromkeys(name for each in names.values() for name in each)
         out = []
-        for run in self.runs():
-            spec = run["spec"]
-            names = CDF_METRICS if spec["target"] == "cdf" else VALUE_METRICS
-            shared = {"run": run["run"], "created": run["created"], **spec, "rule": spec["rule"]["name"]}
+        for run in runs:
+            shared = {key: value for key, value in run.items() if key not in ("outcomes", "reusable")}
             for lane in self.lanes(run["run"]):
-                final = dict(zip(names, lane.curves[-1], strict=True)) if lane.curves.size else {}
-                row = {key: float(final.get(key, np.nan)) for key in CDF_METRICS}
+                final = dict(zip(names[run["run"]], lane.curves[-1], strict=True)) if lane.curves.size else {}
                 out.append(
                     shared
-                    | {"seed": lane.seed, "outcome": str(lane.outcome), "died": lane.died, "what": lane.what}
-                    | row
+                    | {"seed": lane.seed, "outcome": str(lane.outcome), "died": lane.died, "error": lane.error}
+                    | {name: float(final.get(name, np.nan)) for name in columns}
                 )
         return out
+
+
+def _metrics(names: str, spec: str) -> tuple[str, ...]:
+    return tuple(json.loads(names)) if names else _OLD_METRICS.get(json.loads(spec).get("target", ""), ())
+
+
+def _settings(spec: dict[str, Any], version_: str) -> dict[str, Any]:
+    """A specification as one flat row, the same columns whichever version wrote it."""
+    if "learner" in spec:
+        learner, probe = spec["learner"], spec["probe"]
+        here = {"problem": spec["place"]["problem"], "steps": probe["times"][-1]}
+        flat = learner | here | {"schedule": learner["schedule"]["name"]}
+    else:
+        flat, version_ = spec, spec.get("version", "")
+    columns = (
+        "problem", "target", "atoms", "projection", "alpha", "beta", "schedule", "radius", "average", "extragradient",
+        "steps",
+    )  # fmt: skip
+    found = {name: flat.get(name) for name in columns}
+    return found | {"rule": flat["rule"]["name"], "root_seed": spec.get("root_seed", 0), "version": version_}
 
 
 _SETTLED = ", ".join(f"'{outcome}'" for outcome in Outcome if outcome.settled)
@@ -230,13 +276,3 @@ _SETTLED = ", ".join(f"'{outcome}'" for outcome in Outcome if outcome.settled)
 def _array(blob: bytes, checkpoints: int) -> Floats:
     flat = np.frombuffer(blob, dtype="<f8")
     return flat.reshape(checkpoints, -1) if checkpoints else np.zeros((0, 0))
-
-
-@cache
-def machine_facts() -> str:
-    """Where and with what a lane was run."""
-    from importlib.metadata import version
-
-    packages = {name: version(name) for name in ("numpy", "numba", "torch", "scipy", "dgtd-bench")}
-    facts = {"machine": platform.machine(), "system": platform.platform(), "python": sys.version.split()[0], **packages}
-    return json.dumps(facts, sort_keys=True)

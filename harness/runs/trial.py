@@ -1,4 +1,4 @@
-"""Simulated lanes of a linear predictor with their metrics: what cohorts store and sampled claims look at."""
+"""A trial: lanes simulated on a place, with what was measured of them. What cohorts store and claims look at."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ from algorithms.checks import Floats, Integers
 from algorithms.engines.linear import LinearEngine
 from algorithms.stepping import Schedule
 from harness.oracle.metrics import Metrics
+from harness.runs.spec import FAR
 
-FAR = 1e6  # a lane whose RMS value passes this multiple of its start has diverged, finite or not
+
+def gone(size: Floats, far: float = FAR) -> NDArray[np.bool_]:
+    """[checkpoints, lanes]: which lanes have diverged by then, from the RMS of their values [checkpoints, lanes].
+
+    A lane has diverged once that is not finite, or far beyond its start (or beyond `far`, if it started near 0).
+    """
+    with np.errstate(invalid="ignore"):
+        beyond = ~np.isfinite(size) | (size > far * np.maximum(size[:1], 1.0))
+    return np.maximum.accumulate(beyond, axis=0)
 
 
 @dataclass(frozen=True)
@@ -31,10 +40,7 @@ class Trial:
 
     def diverged(self, far: float = FAR) -> NDArray[np.bool_]:
         """[lanes]: overflowed, not finite at the end, or ever far beyond the start."""
-        size = self.of("size")
-        with np.errstate(invalid="ignore"):
-            beyond = np.nanmax(size, axis=0) > far * np.maximum(size[0], 1.0)
-        return (self.died >= 0) | ~np.isfinite(self.curves[-1]).all(-1) | beyond
+        return (self.died >= 0) | ~np.isfinite(self.curves[-1]).all(-1) | gone(self.of("size"), far)[-1]
 
 
 def simulate(
@@ -67,6 +73,6 @@ def simulate(
             average=average,
             extragradient=extragradient,
         )
-        curves[i] = metrics(snapshot.theta_mean[0] if average and t > 0 else snapshot.theta[0])
+        curves[i] = metrics.of_linear(snapshot.theta_mean[0] if average and t > 0 else snapshot.theta[0])
         tick()
     return Trial(times, curves, state.died, metrics.names)

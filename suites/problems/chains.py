@@ -6,7 +6,7 @@ import numpy as np
 
 from algorithms.names import look_up, unknown
 from algorithms.streams import generator
-from harness.oracle.mdp import FiniteMDP, Outcomes
+from harness.oracle.mdp import FiniteMDP, Transitions
 from harness.oracle.problem import Problem
 
 
@@ -20,7 +20,7 @@ def boyan() -> Problem:
     features = np.maximum(0.0, 1.0 - np.abs(np.arange(13)[:, None] - 4.0 * np.arange(4)) / 4.0)
     mdp = FiniteMDP(
         name="boyan",
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=1.0,
         behaviour=np.ones((13, 1)),
         target=np.ones((13, 1)),
@@ -57,7 +57,7 @@ def random_walk(features: str = "tabular", policy: str = "off") -> Problem:
     name = "random_walk" + ("" if features == "tabular" else f"_{features}") + ("" if off else "_on_policy")
     mdp = FiniteMDP(
         name=name,
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=1.0,
         behaviour=np.full((5, 2), 0.5),
         target=np.tile([0.4, 0.6] if off else [0.5, 0.5], (5, 1)),
@@ -105,7 +105,7 @@ def collision(seed: int = 0) -> Problem:
     features = np.array([rng.permutation([1.0] * 3 + [0.0] * 3) for _ in range(8)])
     mdp = FiniteMDP(
         name="collision",
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=0.9,
         behaviour=behaviour,
         target=np.tile([1.0, 0.0], (8, 1)),

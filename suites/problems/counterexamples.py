@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from algorithms.checks import within
-from harness.oracle.mdp import FiniteMDP, Outcomes
+from harness.oracle.mdp import FiniteMDP, Transitions
 from harness.oracle.problem import Problem
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def baird() -> Problem:
     features[6, 6:] = [1.0, 2.0]
     mdp = FiniteMDP(
         name="baird",
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=0.99,
         behaviour=np.tile([6 / 7, 1 / 7], (7, 1)),
         target=np.tile([0.0, 1.0], (7, 1)),
@@ -41,7 +41,7 @@ def two_state() -> Problem:
     rows = [(s, to, 1.0, to, 0.0, False) for s in (0, 1) for to in (0, 1)]
     mdp = FiniteMDP(
         name="two_state",
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=0.9,
         behaviour=np.full((2, 2), 0.5),
         target=np.tile([0.0, 1.0], (2, 1)),
@@ -57,7 +57,7 @@ def tsitsiklis_van_roy(epsilon: float = 0.01, gamma: float = 0.99) -> Problem:
     rows = [(0, 0, 1.0, 1, 0.0, False), (1, 0, 1 - epsilon, 1, 0.0, False), (1, 0, epsilon, 1, 0.0, True)]
     mdp = FiniteMDP(
         name="tsitsiklis_van_roy",
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=gamma,
         behaviour=np.ones((2, 1)),
         target=np.ones((2, 1)),
@@ -78,7 +78,7 @@ def kolter(epsilon: float = 0.01, offset: float = 0.01) -> Problem:
     rows = [(s, 0, 0.5, to, reward[s], False) for s in (0, 1) for to in (0, 1)]
     mdp = FiniteMDP(
         name="kolter",
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=0.99,
         behaviour=np.ones((2, 1)),
         target=np.ones((2, 1)),
@@ -121,7 +121,7 @@ def spiral() -> Problem:
     rows = [(s, 0, 0.5, to, 0.0, False) for s in range(3) for to in (s, (s + 1) % 3)]
     mdp = FiniteMDP(
         name="spiral",
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=0.9,
         behaviour=np.ones((3, 1)),
         target=np.ones((3, 1)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from algorithms.checks import at_least, within
 from algorithms.streams import generator
-from harness.oracle.mdp import FiniteMDP, Outcomes, mix, optimal_policy
+from harness.oracle.mdp import FiniteMDP, Transitions, mix, optimal_policy
 from harness.oracle.problem import Problem
 
 
@@ -87,7 +87,7 @@ def _optimally_targeted(
     uniform = np.full((states, actions), 1.0 / actions)
     mdp = FiniteMDP(
         name=name,
-        outcomes=Outcomes.of(rows),
+        transitions=Transitions.of(rows),
         gamma=gamma,
         behaviour=uniform,
         target=uniform,

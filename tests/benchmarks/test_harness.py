@@ -7,17 +7,17 @@ import pytest
 
 from harness.commands.progress import progress
 from harness.runs.cohort import CohortResult, Lane
-from harness.runs.driver import Request, execute
+from harness.runs.driver import execute
 from harness.runs.executors import InProcess
+from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference
-from harness.runs.spec import COHORT, Outcome, RunSpec
+from harness.runs.spec import COHORT, Learner, Outcome, Place, Probe, Request, RunSpec, log_times
 from harness.runs.store import Store
 from tests.benchmarks.lines import report
 
 
 def spec(**changes):
-    fields = {"problem": "baird", "rule": reference("gtd2"), "alpha": 0.01, "beta": 0.05, "steps": 1_000_000}
-    return RunSpec(**fields | changes)
+    return RunSpec(Place("baird"), Learner(reference("gtd2"), 0.01, 0.05), Probe(log_times(1_000_000)), **changes)
 
 
 @pytest.mark.benchmark(group="harness")
@@ -37,7 +37,7 @@ def test_overhead_of_a_60_second_run(benchmark, tmp_path):
     benchmark.pedantic(whole, rounds=1)
     wall = benchmark.stats.stats.max
     with Store(tmp_path / "s.sqlite") as store:
-        inside = sum(lane.seconds for lane in store.lanes(spec(root_seed=1).hash))
+        inside = sum(lane.seconds for lane in store.lanes(run_hash(spec(root_seed=1))))
     report(benchmark, f"harness overhead of a {wall:.0f} s run, per cent", 100 * (wall - inside) / wall, "≤ 2")
     assert wall - inside <= 0.02 * wall
 
@@ -49,7 +49,7 @@ def test_a_hundred_thousand_lanes_are_listed_at_once(benchmark, tmp_path):
         for run in range(25):
             one = spec(root_seed=run)
             lanes = [Lane(seed, Outcome.BUDGET_SPENT, -1, curves) for seed in range(4000)]
-            store.save(one, CohortResult(one.hash, 0, lanes, 1.0))
+            store.save(one, CohortResult(run_hash(one), 0, lanes, 1.0))
         runs = benchmark.pedantic(store.runs, rounds=3)
     assert sum(sum(run["outcomes"].values()) for run in runs) == 100_000
     seconds = benchmark.stats.stats.min

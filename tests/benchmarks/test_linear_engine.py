@@ -70,10 +70,10 @@ def test_the_first_compile(benchmark, tmp_path):
     """A fresh cache folder: every kernel is compiled, once."""
     code = (
         "from tests.benchmarks.test_linear_engine import *; import algorithms.engines.kernels as k;"
-        "engine_run(ValueTarget(), baird()[2], 2, 2, 1)(); k.directions_kernel();"
+        "engine_run(ValueTarget(), baird()[2], 2, 2, 1)(); k.directions.dispatcher;"
         "from algorithms.experience.table import Sampler; Sampler(baird()[0], lane_streams(0, range(2))).draw(2)"
     )
-    start = partial(subprocess.run, [sys.executable, "-c", code], check=True, env={"NUMBA_CACHE_DIR": str(tmp_path)})
+    start = partial(subprocess.run, [sys.executable, "-c", code], check=True, env={"DGTD_CACHE": str(tmp_path)})
     benchmark.pedantic(start, rounds=2)
     first, second = benchmark.stats.stats.data
     report(benchmark, "first compile of every kernel, seconds more than a second start", first - second, "≤ 20")

@@ -58,17 +58,12 @@ def comparison() -> dict[str, Any]:
 
 def stored_runs(path: Path) -> dict[str, Any]:
     """Run → lanes, whatever the store's own format: the outcome, and the metrics halfway and at the end."""
-    from harness.oracle.metrics import CDF_METRICS, VALUE_METRICS
-
     out = {}
     with Store(path) as store:
         for run in store.runs():
-            spec = run["spec"]
-            names = CDF_METRICS if spec["target"] == "cdf" else VALUE_METRICS
-            key = (
-                " ".join(str(spec[name]) for name in ("problem", "target", "alpha", "beta", "steps", "root_seed"))
-                + f" {spec['rule']['name']}"
-            )
+            names = store.metrics(run["run"])
+            settings = ("problem", "target", "alpha", "beta", "steps", "root_seed", "rule")
+            key = " ".join(str(run[name]) for name in settings)
             out[key] = [
                 {
                     "outcome": str(lane.outcome),

@@ -29,7 +29,7 @@ def test_the_page_says_what_the_golden_ledger_says():
 def test_a_claim_has_a_line_and_a_picture(tmp_path):
     some = [c for c in collect("all", None, "ci") if c.id.endswith(("gtd2/exponent", "metric", "h-dropped"))][:6]
     entries = judge(some, Setting("ci", 0, share(None, "ci")))
-    assert verdicts_in(as_document(entries, "x", "today", "")) == {e.claim.id: e.status for e in entries}
+    assert verdicts_in(as_document(entries, "x", "today")) == {e.claim.id: e.status for e in entries}
     drawn = draw_all(entries, tmp_path, lambda done, total: None)
     assert len(drawn) == len(some)
     assert all(path.stat().st_size > 5000 for path in drawn)

@@ -134,7 +134,7 @@ def test_gymnasium_tables_keep_their_own_probabilities(name):
 @every_problem
 def test_every_row_of_every_chain_sums_to_one_with_its_exit(name):
     mdp = find_problem(name).mdp
-    o = mdp.outcomes
+    o = mdp.transitions
     for policy in (mdp.behaviour, mdp.target):
         end = np.bincount(o.state, np.where(o.ends, o.probability * policy[o.state, o.action], 0.0), mdp.states)
         np.testing.assert_allclose(mdp.transition_matrix(policy).sum(1) + end, 1, atol=1e-12)

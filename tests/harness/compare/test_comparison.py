@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.compare.comparison import Entry, Outcomes, _duels, _tidy
+from harness.compare.comparison import Comparison, Performance, _duels, _tidy
 from harness.compare.contest import Choice, Contest, Contestant, areas
 from harness.judging.statistics import paired, variance_ratio
 from harness.report.words import answer
@@ -20,14 +20,14 @@ def entry(who, final, contest):
         rmspbe = np.where(fall == 0, 1.0, 1 - fall * (1 - np.asarray(final, dtype=float)[:, None]))
     curves = np.repeat(rmspbe[..., None], len(who.metrics), axis=2)
     lost = [Outcome.BUDGET_SPENT if np.isfinite(value) else Outcome.DIVERGED for value in final]
-    return Entry("boyan", who, spec, Choice((0.1, 0.1)), times, curves, lost)
+    return Performance("boyan", who, spec, Choice((0.1, 0.1)), times, curves, lost)
 
 
 def weighed(finals):
     people = [Contestant(reference(name), "value") for name in ("gtd2", "tdc", "td")][: len(finals)]
     contest = Contest(("boyan",), tuple(people), steps=1000, seeds=len(finals[0]), steps_given=(0.1, 0.1))
     entries = [entry(who, final, contest) for who, final in zip(people, finals, strict=True)]
-    return Outcomes(contest, entries, _duels(contest, entries))
+    return Comparison(contest, entries, _duels(contest, entries))
 
 
 def test_a_winner_beats_every_other_or_nobody_wins():
@@ -54,7 +54,7 @@ def test_a_lane_that_diverged_loses_however_finite_it_still_is():
     base = np.linspace(0.2, 0.3, 12)
     found = weighed([base, base - 0.1])
     found.entries[1].outcomes[:] = [Outcome.DIVERGED] * 12
-    again = Outcomes(found.contest, found.entries, _duels(found.contest, found.entries))
+    again = Comparison(found.contest, found.entries, _duels(found.contest, found.entries))
     assert again.winner("boyan", "rmspbe", "final") == "GTD2"
     assert np.isinf(found.entries[1].numbers("rmspbe")["auc"]).all()
 

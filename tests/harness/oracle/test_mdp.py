@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms.targets import CdfTarget
-from harness.oracle.mdp import FiniteMDP, Outcomes, mix, optimal_policy
+from harness.oracle.mdp import FiniteMDP, Transitions, mix, optimal_policy
 from harness.oracle.objectives import Objective, linear
 from harness.oracle.returns import moments, projected_law, true_law
 from harness.plugins import find_problem
@@ -134,7 +134,7 @@ def good(**changes):
     rows += [(s, 1, 1.0, s, 0.0, False) for s in (0, 1)]
     fields = {
         "name": "made up",
-        "outcomes": Outcomes.of(rows),
+        "transitions": Transitions.of(rows),
         "gamma": 0.9,
         "behaviour": [[0.5, 0.5], [0.5, 0.5]],
         "target": [[1.0, 0.0], [1.0, 0.0]],
@@ -145,19 +145,19 @@ def good(**changes):
 
 
 def short_row():
-    return Outcomes.of([(s, a, 0.9 if (s, a) == (1, 1) else 1.0, 0, 0.0, False) for s in (0, 1) for a in (0, 1)])
+    return Transitions.of([(s, a, 0.9 if (s, a) == (1, 1) else 1.0, 0, 0.0, False) for s in (0, 1) for a in (0, 1)])
 
 
 def negative_row():
     rows = [(s, a, 1.0, 0, 0.0, False) for s in (0, 1) for a in (0, 1)][:-1]
-    return Outcomes.of([*rows, (1, 1, -0.5, 0, 0.0, False), (1, 1, 1.5, 1, 0.0, False)])
+    return Transitions.of([*rows, (1, 1, -0.5, 0, 0.0, False), (1, 1, 1.5, 1, 0.0, False)])
 
 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"outcomes": short_row()}, "probabilities of state 1, action 1 must sum to 1, got 0.9"),
-        ({"outcomes": negative_row()}, "probability of state 1, action 1 must not be negative, got -0.5"),
+        ({"transitions": short_row()}, "probabilities of state 1, action 1 must sum to 1, got 0.9"),
+        ({"transitions": negative_row()}, "probability of state 1, action 1 must not be negative, got -0.5"),
         ({"behaviour": [[0.0, 1.0], [0.5, 0.5]]}, "behaviour must cover target: in state 0 target takes action 0"),
         ({"behaviour": [[0.5, 0.6], [0.5, 0.5]]}, "behaviour of state 0 must sum to 1, got 1.1"),
         ({"gamma": 1.0}, "gamma must be below 1 in 'made up': under the target policy an episode need not end"),
@@ -174,10 +174,10 @@ def test_an_impossible_problem_is_refused_in_one_line(changes, says):
 
 
 def test_a_chain_without_one_stationary_distribution_is_refused():
-    apart = Outcomes.of([(s, a, 1.0, s, 0.0, False) for s in (0, 1) for a in (0, 1)])
+    apart = Transitions.of([(s, a, 1.0, s, 0.0, False) for s in (0, 1) for a in (0, 1)])
     with pytest.raises(ValueError, match="no unique stationary distribution"):
-        _ = good(outcomes=apart).d
-    np.testing.assert_array_equal(good(outcomes=apart, weights=[0.3, 0.7]).d, [0.3, 0.7])
+        _ = good(transitions=apart).d
+    np.testing.assert_array_equal(good(transitions=apart, weights=[0.3, 0.7]).d, [0.3, 0.7])
 
 
 def test_episodes_must_start_somewhere_and_end_sometime():
@@ -188,9 +188,9 @@ def test_episodes_must_start_somewhere_and_end_sometime():
         (1, 1, 1.0, 1, 0.0, False),
     ]
     with pytest.raises(ValueError, match="start must be given in 'made up'"):
-        _ = good(outcomes=Outcomes.of(rows)).d
+        _ = good(transitions=Transitions.of(rows)).d
     with pytest.raises(ValueError, match="under the behaviour an episode need not end"):
-        _ = good(outcomes=Outcomes.of(rows), start=[1.0, 0.0]).d
+        _ = good(transitions=Transitions.of(rows), start=[1.0, 0.0]).d
 
 
 def test_the_object_is_immutable():

@@ -9,30 +9,33 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from harness.runs.cohort import run_cohort
-from harness.runs.driver import Request, execute, missing
+from harness.runs.cohort import Task, run_cohort
+from harness.runs.driver import execute, missing
 from harness.runs.executors import InProcess, make_executor
+from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference
-from harness.runs.spec import COHORT, Outcome, RunSpec
+from harness.runs.spec import COHORT, Learner, Outcome, Place, Probe, Request, RuleRef, RunSpec, StepSchedule, log_times
 from harness.runs.store import SCHEMA, Store, StoreError
+from tests.harness.test_cli import dgtd
 
 ROOT = Path(__file__).parents[3]
 
 
-def spec(**changes) -> RunSpec:
-    fields = {"problem": "baird", "rule": reference("gtd2"), "alpha": 0.01, "beta": 0.05, "steps": 300}
-    return RunSpec(**fields | changes)
+def spec(problem="baird", rule="gtd2", alpha=0.01, beta=0.05, steps=300, checkpoints=25, **rest) -> RunSpec:
+    run = {key: rest.pop(key) for key in ("root_seed", "axes") if key in rest}
+    place = Place(problem, rest.pop("iid", False))
+    ref = rule if isinstance(rule, RuleRef) else reference(rule)
+    return RunSpec(place, Learner(ref, alpha, beta, **rest), Probe(log_times(steps, checkpoints)), **run)
 
 
 def rows(store, *specs):
     """Everything that must not depend on who ran it."""
-    return [[(x.seed, x.outcome, x.died, x.curves.tobytes()) for x in store.lanes(s.hash)] for s in specs]
+    return [[(x.seed, x.outcome, x.died, x.curves.tobytes()) for x in store.lanes(run_hash(s))] for s in specs]
 
 
 def run_all(path, requests, make=InProcess, **options):
@@ -46,17 +49,17 @@ def run_all(path, requests, make=InProcess, **options):
 
 def test_the_hash_sees_every_field_and_not_the_seeds():
     base = spec()
-    assert base.hash == spec().hash == RunSpec.from_json(base.to_json()).hash
+    assert run_hash(base) == run_hash(spec()) == run_hash(RunSpec.from_json(base.to_json()))
     changes = [
-        {"alpha": 0.02}, {"beta": 0.1}, {"steps": 301}, {"problem": "boyan"}, {"rule": reference("tdc")},
-        {"target": "cdf"}, {"root_seed": 1}, {"schedule": "robbins-monro"}, {"radius": 2.0}, {"average": True},
-        {"version": "9", "code": "x"},
+        {"alpha": 0.02}, {"beta": 0.1}, {"steps": 301}, {"problem": "boyan"}, {"rule": "tdc"}, {"iid": True},
+        {"target": "cdf"}, {"target": "cdf", "atoms": 5}, {"root_seed": 1}, {"axes": (("purpose", "other"),)},
+        {"schedule": StepSchedule("robbins-monro")}, {"radius": 2.0}, {"average": True}, {"extragradient": True},
     ]  # fmt: skip
-    assert len({base.hash, *(replace(base, **change).hash for change in changes)}) == len(changes) + 1
+    assert len({run_hash(base), *(run_hash(spec(**change)) for change in changes)}) == len(changes) + 1
 
 
 def test_checkpoints_are_log_spaced_from_zero_to_the_end():
-    times = spec(steps=10_000, checkpoints=9).times()
+    times = np.array(log_times(10_000, 9))
     assert times[0] == 0
     assert times[-1] == 10_000
     ratios = times[3:] / times[2:-1]
@@ -68,8 +71,8 @@ def test_checkpoints_are_log_spaced_from_zero_to_the_end():
     [
         ({"alpha": 0.0}, "alpha must be positive"),
         ({"steps": 0}, "steps must be at least 1, got 0"),
-        ({"target": "cfd"}, "target must be 'value' or 'cdf', got 'cfd'"),
-        ({"schedule": "robins-monro"}, "did you mean 'robbins-monro'?"),
+        ({"target": "cfd"}, "no target 'cfd'; did you mean 'cdf'"),
+        ({"problem": "biard"}, "no problem 'biard'; did you mean 'baird'"),
         ({"root_seed": -1}, "root_seed must be at least 0"),
         ({"radius": -1.0}, "radius must be positive"),
     ],
@@ -87,7 +90,7 @@ def test_resume_repeats_no_stored_run(tmp_path):
 
     class Counting(InProcess):
         def submit(self, fn, /, *args, **kwargs):
-            calls.append(args[1])
+            calls.append(args[0].cohort)
             return super().submit(fn, *args, **kwargs)
 
     first, before = run_all(tmp_path / "s.sqlite", [Request(spec(), 40)], Counting)
@@ -101,22 +104,22 @@ def test_resume_repeats_no_stored_run(tmp_path):
 
 def test_adding_a_rule_or_a_seed_changes_no_other_run(tmp_path):
     alone = run_all(tmp_path / "a.sqlite", [Request(spec(), 5)])[1][0]
-    requests = [Request(spec(rule=reference("td")), 40), Request(spec(), 33), Request(spec(problem="boyan"), 5)]
+    requests = [Request(spec(rule="td"), 40), Request(spec(), 33), Request(spec(problem="boyan"), 5)]
     together = run_all(tmp_path / "b.sqlite", requests)[1][1]
     assert together[: len(alone)] == alone
 
 
 def test_every_rule_meets_the_same_transitions():
     """Two rules with the same update of θ agree bit for bit."""
-    td, semi = (run_cohort(spec(rule=reference(r)).to_json(), 0) for r in ("td", "greedy_gq(0)"))
+    td, semi = (run_cohort(Task.of(spec(rule=r), 0)) for r in ("td", "greedy_gq(0)"))
     assert [x.curves.tobytes() for x in td.lanes] == [x.curves.tobytes() for x in semi.lanes]
 
 
 def test_diverged_lanes_are_rows_with_their_curves(tmp_path):
-    td = spec(rule=reference("td"), alpha=0.5, steps=20_000)
+    td = spec(rule="td", alpha=0.5, steps=20_000)
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(td, 4)], store, InProcess)
-        lanes = store.lanes(td.hash)
+        lanes = store.lanes(run_hash(td))
     assert {lane.outcome for lane in lanes} == {Outcome.DIVERGED}
     assert all(0 < lane.died < 20_000 for lane in lanes)
     assert np.isfinite(lanes[0].curves[0]).all()
@@ -124,22 +127,34 @@ def test_diverged_lanes_are_rows_with_their_curves(tmp_path):
 
 
 def test_a_finite_lane_far_from_home_has_diverged_too(tmp_path):
-    td = spec(rule=reference("td"), alpha=2**-8, steps=20_000)
+    td = spec(rule="td", alpha=2**-8, steps=20_000)
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(td, 4)], store, InProcess)
-        lanes = store.lanes(td.hash)
+        lanes = store.lanes(run_hash(td))
     assert all(np.isfinite(lane.curves).all() for lane in lanes)
     assert {lane.outcome for lane in lanes} == {Outcome.DIVERGED}
 
 
+def breaks_in_a_run(folder) -> RuleRef:
+    """Answers when it is probed, and can't be compiled."""
+    path = folder / "breaks.py"
+    path.write_text(
+        "from algorithms.rule import Cotangents, rule\n"
+        "@rule(linear=False)\n"
+        "def mine(d, u, r):\n    return Cotangents(-r * d * float(str(1)), r * u, r * d - u)\n"
+    )
+    return reference(f"{path}:mine")
+
+
 def test_failures_and_time_outs_are_rows_and_are_tried_again(tmp_path):
-    broken = spec(problem="no_such_problem")
+    broken = spec(rule=breaks_in_a_run(tmp_path))
     slow = spec(steps=50_000_000, checkpoints=200)
     with Store(tmp_path / "s.sqlite") as store:
-        execute([Request(broken, 4), Request(slow, 4)], store, InProcess, timeout=0.3)
-        assert {x.outcome for x in store.lanes(broken.hash)} == {Outcome.FAILED}
-        assert "no problem" in store.lanes(broken.hash)[0].what
-        assert {x.outcome for x in store.lanes(slow.hash)} == {Outcome.TIMED_OUT}
+        execute([Request(broken, 4)], store, InProcess)
+        execute([Request(slow, 4)], store, InProcess, timeout=0.3)
+        assert {x.outcome for x in store.lanes(run_hash(broken))} == {Outcome.FAILED}
+        assert "not arithmetic that numba compiles" in store.lanes(run_hash(broken))[0].error
+        assert {x.outcome for x in store.lanes(run_hash(slow))} == {Outcome.TIMED_OUT}
         assert len(missing(store, [Request(broken, 4), Request(slow, 4)])) == 2
 
 
@@ -147,7 +162,7 @@ def test_a_settled_row_is_never_overwritten(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(), 4)], store, InProcess)
         before = rows(store, spec())
-        worse = run_cohort(spec().to_json(), 0, timeout=1e-6)
+        worse = run_cohort(Task.of(spec(), 0, timeout=1e-6))
         assert worse.lanes[0].outcome is Outcome.TIMED_OUT
         store.save(spec(), worse)
         assert rows(store, spec()) == before
@@ -163,23 +178,53 @@ def test_two_writers_at_once_lose_nothing(tmp_path):
         assert all(run["outcomes"] == {"budget spent": 48} for run in store.runs())
 
 
-def test_an_old_schema_is_migrated_and_keeps_its_rows(tmp_path):
+OLD_SPEC = {
+    "problem": "baird", "rule": {"name": "gtd2", "hash": "x"}, "alpha": 0.01, "beta": 0.05, "steps": 300,
+    "target": "value", "atoms": 21, "projection": "cramer", "schedule": "constant", "radius": None, "average": False,
+    "extragradient": False, "root_seed": 0, "version": "0.0.9",
+}  # fmt: skip
+
+
+def older_store(path: Path, schema: int = 2) -> Path:
     from harness.runs.store import _MIGRATIONS
 
-    path = tmp_path / "old.sqlite"
     db = sqlite3.connect(path)
-    db.executescript(_MIGRATIONS[1])
-    db.execute("INSERT INTO runs VALUES (?, ?, 'then')", (spec().hash, spec().to_json()))
-    curves = np.ones((2, 3)).tobytes()
-    db.execute("INSERT INTO lanes VALUES (?, 0, 'budget spent', -1, 2, ?, 0.1, '')", (spec().hash, curves))
-    db.execute("PRAGMA user_version=1")
+    for version in range(1, schema + 1):
+        db.executescript(_MIGRATIONS[version])
+    db.execute("INSERT INTO runs VALUES ('old', ?, 'then')", (json.dumps(OLD_SPEC),))
+    columns = "run, seed, outcome, died, checkpoints, curves, seconds, what"
+    db.execute(
+        f"INSERT INTO lanes ({columns}) VALUES ('old', 0, 'budget spent', -1, 2, ?, 0.1, '')",
+        (np.ones((2, 3)).tobytes(),),
+    )
+    db.execute(f"PRAGMA user_version={schema}")
     db.commit()
     db.close()
+    return path
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_an_older_store_is_read_and_never_reused(tmp_path, schema):
+    path = older_store(tmp_path / "old.sqlite", schema)
     with Store(path) as store:
-        assert store.lanes(spec().hash)[0].curves.tolist() == [[1, 1, 1], [1, 1, 1]]
-        execute([Request(spec(), 4)], store, InProcess)
-        assert len(store.lanes(spec().hash)) == COHORT
+        assert store.older == 1
+        assert store.lanes("old")[0].curves.tolist() == [[1, 1, 1], [1, 1, 1]]
+        (row,) = store.rows()
+        assert (row["problem"], row["rule"], row["version"], row["rmspbe"]) == ("baird", "gtd2", "0.0.9", 1.0)
+        assert execute([Request(spec(), 4)], store, InProcess).done == 1
+        assert [run["reusable"] for run in store.runs()] == [True, False]
     assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+
+
+def test_commands_say_that_a_store_is_older(tmp_path):
+    store = older_store(tmp_path / "old.sqlite")
+    says = "has 1 runs of an older version: they are listed and exported, and none is reused"
+    for words in (["runs"], ["export"]):
+        done = dgtd(*words, "--store", str(store))
+        assert done.returncode == 0
+        assert done.stderr.count("\n") == 1
+        assert says in done.stderr
+        assert "gtd2" in done.stdout
 
 
 def broken_stores(folder: Path):
@@ -220,7 +265,7 @@ def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
         store._db.execute(f"PRAGMA max_page_count={pages + 1}")
         with pytest.raises(StoreError, match="the disk is full: free some space"):
             execute([Request(spec(steps=5000, checkpoints=1000), 64)], store, InProcess)
-        assert len(store.lanes(spec().hash)) == COHORT
+        assert len(store.lanes(run_hash(spec()))) == COHORT
 
 
 def test_a_read_only_store_is_said(tmp_path):
@@ -244,7 +289,7 @@ def test_rows_export_to_a_frame(tmp_path):
 
 @pytest.mark.slow
 def test_the_pool_gives_the_rows_of_this_process_also_when_a_worker_is_killed(tmp_path):
-    requests = [Request(spec(steps=200_000, rule=reference(r)), 64) for r in ("gtd2", "td")]
+    requests = [Request(spec(steps=200_000, rule=r), 64) for r in ("gtd2", "td")]
     expected = run_all(tmp_path / "a.sqlite", requests)[1]
     killed = []
 
@@ -269,7 +314,7 @@ def test_the_pool_gives_the_rows_of_this_process_also_when_a_worker_is_killed(tm
 @pytest.mark.slow
 def test_dask_gives_the_rows_of_this_process_also_when_a_worker_is_killed(tmp_path):
     """A real scheduler and two workers on loopback, in processes of their own."""
-    requests = [Request(spec(steps=200_000, rule=reference(r)), 64) for r in ("gtd2", "td")]
+    requests = [Request(spec(steps=200_000, rule=r), 64) for r in ("gtd2", "td")]
     expected = run_all(tmp_path / "a.sqlite", requests)[1]
     address = "tcp://127.0.0.1:" + str(random.Random(os.getpid()).randint(20_000, 40_000))
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
@@ -390,8 +435,7 @@ def check_kills(folder: Path, kills: int, seed: int) -> int:
     for table in tables:
         table.pop("microseconds_per_step")
     assert tables[0] == tables[1]
-    with Store(peace) as a, Store(war) as b:
-        assert rows(a, *_specs(a)) == rows(b, *_specs(b))
+    assert everything(peace) == everything(war)
     return hit
 
 
@@ -400,8 +444,10 @@ def _has_lanes(path: Path) -> bool:
     return bool(sqlite3.connect(path).execute(query).fetchone()[0])
 
 
-def _specs(store: Store) -> list[RunSpec]:
-    return [RunSpec.from_json(json.dumps(run["spec"])) for run in store.runs()]
+def everything(path: Path):
+    """Every lane of a store, whoever ran it."""
+    with Store(path) as store:
+        return [[(x.seed, x.outcome, x.died, x.curves.tobytes()) for x in store.lanes(r["run"])] for r in store.runs()]
 
 
 @pytest.mark.slow

@@ -1,0 +1,235 @@
+"""A stored number is never stale: the hash of a run sees everything that decides its numbers, and nothing else."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from algorithms.digest import digest
+from algorithms.engines.linear import compiled
+from algorithms.rule import Cotangents, Rule, rule
+from harness.oracle.problem import Problem
+from harness.plugins import find_problem
+from harness.runs import fingerprint
+from harness.runs.cohort import Task, run_cohort
+from harness.runs.driver import RefusedError, execute
+from harness.runs.executors import InProcess
+from harness.runs.fingerprint import of_problem, parts_of, run_hash
+from harness.runs.rule_files import reference, resolve
+from harness.runs.spec import Request
+from harness.runs.store import Store
+from tests.harness.runs.test_runs import ROOT, spec
+
+BODY = """
+from algorithms.rule import Cotangents, rule
+
+K = {k}
+
+@rule(linear={linear})
+def mine(delta, u, rho):
+    return Cotangents(-rho * delta / (1 + K * abs(delta)), rho * u, rho * delta - u)
+"""
+
+
+def rule_file(folder, name, **values):
+    path = folder / f"{name}.py"
+    path.write_text(BODY.format(**values))
+    return f"{path}:mine"
+
+
+def test_two_files_with_equal_functions_and_other_constants_are_two_rules(tmp_path):
+    """(a): the function's text is the same, and a module constant is 1 or 100."""
+    refs = [reference(rule_file(tmp_path, f"k{k}", k=k, linear=False)) for k in (1, 100)]
+    hashes = {run_hash(spec(rule=ref)) for ref in refs}
+    assert len(hashes) == 2
+    slopes = [compiled(resolve(ref), np.ones(1))[1](1.0, 0.0, 1.0)[0] for ref in refs]
+    assert slopes == [-1 / 2, -1 / 101]
+    curves = [run_cohort(Task.of(spec(rule=ref), 0)).lanes[0].curves for ref in refs]
+    assert not np.array_equal(curves[0], curves[1])
+
+
+def command(store, *words):
+    line = "from harness.cli import main; main()"
+    whole = [sys.executable, "-c", line, "run", "--problem", "boyan", "--alpha", "0.1", "--beta", "0.1", "--seeds", "2"]
+    whole += ["--steps", "50", "--executor", "in-process", "--json", "--store", str(store), *words]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(whole, capture_output=True, text=True, env=environment, cwd=store.parent)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("linear", [True, False])
+def test_a_helper_that_changes_makes_another_run(tmp_path, linear):
+    """(b): the rule file imports a module beside it; same size, same second, other number."""
+    scale = "gains.gain()" if linear else "GAIN / (1 + abs(delta))"  # numba calls no plain function
+    (tmp_path / "mine.py").write_text(
+        "from algorithms.rule import Cotangents, rule\nfrom gains import GAIN\nimport gains\n"
+        f"@rule(linear={linear})\ndef mine(delta, u, rho):\n"
+        f"    return Cotangents(-rho * delta * {scale}, rho * u, rho * delta - u)\n"
+    )
+    found = []
+    for gain in ("1.0", "2.0", "1.0"):
+        (tmp_path / "gains.py").write_text(f"GAIN = {gain}\ndef gain():\n    return GAIN\n")
+        found.append(command(tmp_path / "s.sqlite", "--rule", f"{tmp_path / 'mine.py'}:mine"))
+    assert found[0]["run"] == found[2]["run"] != found[1]["run"]
+    assert found[0]["final"] == found[2]["final"] != found[1]["final"]
+
+
+def test_a_helper_travels_with_the_reference(tmp_path):
+    """A worker elsewhere has neither file, and runs what it was sent."""
+    (tmp_path / "gains.py").write_text("GAIN = 3.0\n")
+    text = rule_file(tmp_path, "mine", k="GAIN", linear=True)
+    path = tmp_path / "mine.py"
+    path.write_text("from gains import GAIN\n" + path.read_text().replace("abs(delta)", "0 * delta"))
+    ref = reference(text)
+    (tmp_path / "gains.py").unlink()
+    path.unlink()
+    resolve.cache_clear()
+    assert resolve(ref)(1.0, 0.0, 1.0).prediction == -1.0
+    assert [module for module, _, _ in ref.files] == ["mine", "gains"]
+    assert "gains" not in sys.modules
+
+
+def test_a_problem_is_its_arrays(monkeypatch):
+    """(c): a plug-in changes a reward from 1 to 50, under the same name."""
+    before = find_problem("random_walk")
+    listed = before.mdp.transitions
+    after = replace(before, mdp=before.mdp.with_(transitions=replace(listed, reward=50 * listed.reward)))
+    assert of_problem(before) == of_problem(find_problem("random_walk"))
+    assert of_problem(before) != of_problem(after)
+    first = run_hash(spec(problem="random_walk"))
+    run_hash.cache_clear()
+    monkeypatch.setattr(fingerprint, "find_problem", lambda name: after)
+    assert run_hash(spec(problem="random_walk")) != first
+    run_hash.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "change", ["features", "gamma", "behaviour", "target", "theta_initial", "start", "weights", "support"]
+)
+def test_a_problem_is_each_of_its_arrays(change):
+    problem = find_problem("random_walk")
+    mdp = problem.mdp
+    changes = {
+        "features": {"features": 2 * mdp.features},
+        "gamma": {"gamma": 0.9},
+        "behaviour": {"behaviour": np.tile([0.3, 0.7], (5, 1))},
+        "target": {"target": np.tile([0.3, 0.7], (5, 1))},
+        "theta_initial": {"theta_initial": mdp.theta_initial + 1},
+        "start": {"start": np.eye(5)[1]},
+        "weights": {"weights": mdp.d},
+    }
+    support = (0.0, 1.0) if change == "support" else problem.support
+    other = Problem(mdp.with_(**changes.get(change, {})), "", "", support)
+    assert of_problem(other) != of_problem(problem)
+
+
+def test_equal_specifications_hash_equal():
+    """(d): 1 and 1.0, parameters in another order, defaults written out, atoms of a value."""
+    assert run_hash(spec(alpha=1, beta=2)) == run_hash(spec(alpha=1.0, beta=2.0))
+    texts = ["random_mdp(states=6, gamma=0.5)", "random_mdp(gamma=0.50, states=6.0)", "random-mdp( states=6,gamma=.5 )"]
+    texts.append("random_mdp(states=6, gamma=0.5, actions=2)")
+    assert len({run_hash(spec(problem=text)) for text in texts}) == 1
+    assert run_hash(spec(atoms=21)) == run_hash(spec(atoms=51))
+    assert run_hash(spec(problem="random_mdp(states=6)")) != run_hash(spec(problem="random_mdp(states=7)"))
+
+
+def test_a_worker_with_other_code_is_refused_by_name_and_stores_nothing(tmp_path, monkeypatch):
+    """(e): the worker computes the fingerprint itself."""
+    task = Task.of(spec(), 0)
+    run_hash.cache_clear()
+    monkeypatch.setattr(fingerprint, "of_code", lambda modules: "other code")
+    result = run_cohort(task)
+    assert result.refused
+    assert not result.lanes
+    assert f"worker {os.getpid()} on " in result.error
+    assert "has another code than this process" in result.error
+    monkeypatch.undo()
+    run_hash.cache_clear()
+
+    class Elsewhere(InProcess):
+        def submit(self, fn, /, task):
+            return super().submit(fn, replace(task, run="0" * 16, parts=task.parts | {"rule": "x", "code": "y"}))
+
+    with Store(tmp_path / "s.sqlite") as store:
+        with pytest.raises(RefusedError, match="has another rule and code than this process: install the same version"):
+            execute([Request(spec(), 4)], store, Elsewhere)
+        assert store.runs() == []
+
+
+def closed_over(value) -> Rule:
+    @rule(linear=False)
+    def mine(delta, u, rho):
+        return Cotangents(-rho * delta * (value(1.0) if callable(value) else value[-1]), rho * u, rho * delta - u)
+
+    return mine
+
+
+def test_closures_are_hashed_by_what_they_hold():
+    """(f): functions by their source, large arrays by every entry; an object of some class is refused."""
+
+    def one(x):
+        return x
+
+    def two(x):
+        return 2 * x
+
+    again = {"one": one}["one"]
+    assert closed_over(one).source_hash == closed_over(again).source_hash != closed_over(two).source_hash
+    long = np.arange(100_000.0)
+    other = long.copy()
+    other[50_000] = -1.0  # numpy prints neither
+    assert closed_over(long).source_hash == closed_over(long.copy()).source_hash != closed_over(other).source_hash
+    with pytest.raises(ValueError, match="can't be fingerprinted: use numbers, text, arrays and functions"):
+        closed_over(HasLast()).source_hash  # noqa: B018
+
+
+class HasLast:
+    def __getitem__(self, index):
+        return 1.0
+
+
+def test_machine_facts_are_the_workers(tmp_path, monkeypatch):
+    """(g)"""
+
+    class Elsewhere(InProcess):
+        def submit(self, fn, /, task):
+            monkeypatch.setattr("harness.runs.cohort.machine_facts", lambda: '{"machine": "another"}')
+            return super().submit(fn, task)
+
+    with Store(tmp_path / "s.sqlite") as store:
+        execute([Request(spec(), 4)], store, Elsewhere)
+        assert store._db.execute("SELECT DISTINCT facts FROM machines").fetchall() == [('{"machine": "another"}',)]
+
+
+def test_a_rule_that_does_the_same_is_the_same_run(tmp_path):
+    """A linear rule is its coefficients at the problem's ratios, whatever it is called and however it is written."""
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from algorithms.rule import Cotangents\n"
+        "def other_name(d, u, r):\n    return Cotangents(prediction=-(r * u), target=u * r, tangent=d * r - u)\n"
+        "def clipped(d, u, r):\n    r = min(r, 5.0)\n    return Cotangents(-r * u, r * u, r * d - u)\n"
+    )
+    same, clipped = (reference(f"{path}:{name}") for name in ("other_name", "clipped"))
+    assert run_hash(spec(rule=same)) == run_hash(spec())
+    assert run_hash(spec(rule=clipped)) != run_hash(spec())  # on Baird's star ρ is 7
+    assert run_hash(spec(rule=clipped, problem="boyan")) == run_hash(spec(problem="boyan"))
+
+
+def test_the_parts_tell_what_differs():
+    first, second = parts_of(spec()), parts_of(spec(rule="tdc"))
+    assert [name for name in first if first[name] != second[name]] == ["rule"]
+
+
+def test_a_digest_tells_values_apart_and_equal_ones_together():
+    assert digest(1) == digest(1.0) == digest(np.int64(1)) != digest(True)
+    assert digest([1, 2]) == digest((1, 2)) != digest([2, 1])
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 2, "b": 1})
+    assert digest(2**63 + 1) != digest(2**63 + 2)
+    assert digest([[1], [2]]) != digest([[1, 2], []])
+    assert digest("1") != digest(1)
+    assert digest(float("nan")) == digest(float("nan")) != digest(float("inf"))
