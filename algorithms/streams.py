@@ -20,6 +20,11 @@ def generator(root: int, **axes: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed_sequence(root, **axes)))
 
 
+def generators(root: int, seeds: list[int] | range, **axes: str | int) -> list[np.random.Generator]:
+    """One numpy generator per seed: what a lane draws does not depend on its neighbours."""
+    return [generator(root, lane_seed=seed, **axes) for seed in seeds]
+
+
 def lane_streams(root: int, seeds: list[int] | range, **axes: str | int) -> NDArray[np.uint64]:
     """xoshiro256++ states [lanes, 4] for the compiled sampler, one stream per seed."""
     states = [seed_sequence(root, lane_seed=seed, **axes).generate_state(4, np.uint64) for seed in seeds]

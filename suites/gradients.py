@@ -169,7 +169,6 @@ def _every_outcome(target_atoms: int = 4):  # type: ignore[no-untyped-def]
 
 def _points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # type: ignore[no-untyped-def]
     """(engine object, predictor, θ, w) with the same point in every lane."""
-    import torch
 
     from algorithms.engines.linear import LinearEngine
     from algorithms.engines.mlp import MlpEngine
@@ -180,8 +179,8 @@ def _points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # typ
         points = generator(seed, purpose="point").normal(size=(2, 1, target.outputs, mdp.features.shape[1]))
         at = [np.array(np.broadcast_to(p, (lanes, *p.shape[1:])), order="C") for p in points]
         return LinearEngine(rule, mdp.table, mdp.features, target), linear(mdp.features, target.outputs), *at
-    made, rng = MlpEngine(rule, (mdp.features.shape[1], 3), target), torch.Generator().manual_seed(seed)
-    weights = [[p.expand(lanes, *p.shape[1:]).clone() for p in made.init(1, rng)] for _ in range(2)]
+    made, rng = MlpEngine(rule, (mdp.features.shape[1], 3), target), [generator(seed, purpose="weights")]
+    weights = [[p.expand(lanes, *p.shape[1:]).clone() for p in made.init(rng)] for _ in range(2)]
     return made, mlp(made, mdp.features), *weights
 
 
@@ -258,13 +257,14 @@ def _r_operator(setting: Setting) -> Finding:
 
     from algorithms.engines.mlp import MlpEngine
     from algorithms.experience.batch import Batch
+    from algorithms.streams import generator
     from algorithms.targets import CdfTarget
     from harness.oracle.objectives import flat, mlp
 
     target = CdfTarget(-1.0, 1.0, 5)
     engines = [MlpEngine(replace(gtd2, curvature=on), (3, 4, 3), target) for on in (True, False)]
-    rng = torch.Generator().manual_seed(setting.seed)
-    theta, w = engines[0].init(1, rng), engines[0].init(1, rng)
+    rng = [generator(setting.seed, purpose="weights")]
+    theta, w = engines[0].init(rng), engines[0].init(rng)
     draw = np.random.default_rng(setting.seed)
     x, x_next = draw.normal(size=(2, 1, 1, 3))
     batch = Batch(x, x_next, target.shift(draw.normal(size=(1, 1)), [[0.9]]), np.array([[1.3]]))

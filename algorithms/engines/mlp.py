@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -55,12 +56,13 @@ class MlpEngine:
         self.sizes = (*sizes, actions * self.head.logits)
         self._buffers: dict[tuple[int, int], list[Tensor]] = {}
 
-    def init(self, lanes: int, generator: torch.Generator | None = None) -> Weights:
-        """Random weights, uniform in ±1/√in as torch.nn.Linear draws them."""
+    def init(self, streams: Sequence[np.random.Generator]) -> Weights:
+        """Random weights, uniform in ±1/√in as torch.nn.Linear draws them, each lane's from its own stream."""
         weights = []
         for rows, columns in zip(self.sizes[:-1], self.sizes[1:], strict=True):
-            uniform = torch.rand(lanes, rows + 1, columns, generator=generator, dtype=self.dtype)
-            weights.append((2 * uniform - 1) / math.sqrt(rows))
+            edge = 1 / math.sqrt(rows)
+            drawn = np.stack([stream.uniform(-edge, edge, size=(rows + 1, columns)) for stream in streams])
+            weights.append(torch.as_tensor(drawn, dtype=self.dtype))
         return weights
 
     def zeros(self, like: Weights) -> Weights:

@@ -20,6 +20,7 @@ from algorithms.engines.tensors import TensorBatch
 from algorithms.experience.batch import Batch
 from algorithms.rule import Rule
 from algorithms.rules import gtd2
+from algorithms.streams import generators
 from algorithms.targets import CdfTarget, Target, ValueTarget
 
 
@@ -80,7 +81,7 @@ SMALL = 1e-6  # step sizes: nothing here is about learning
 def mlp_step(rule: Rule, network: Network, lanes: int = 1) -> Step:
     """The mlp engine's step."""
     engine = MlpEngine(rule, network.widths[:-1], network.target, dtype=torch.float32)
-    theta = engine.init(lanes, torch.Generator().manual_seed(0))
+    theta = engine.init(generators(0, range(lanes)))
     w, batch = engine.zeros(theta), network.data(lanes)
     return Step(lambda: engine.step(theta, w, batch, SMALL, SMALL), held=sum(part.nbytes for part in w))
 
@@ -116,7 +117,7 @@ class Literal:
 
     def __init__(self, network: Network, hessian: bool = False, dtype: torch.dtype = torch.float32) -> None:
         engine = MlpEngine(gtd2, network.widths[:-1], network.target, dtype=dtype)
-        start = engine.init(1, torch.Generator().manual_seed(0))
+        start = engine.init(generators(0, [0]))
         self.shapes = [part.shape for part in start]
         self.theta = torch.cat([part.reshape(-1) for part in start])
         self.w = torch.zeros_like(self.theta)

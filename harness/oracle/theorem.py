@@ -29,14 +29,13 @@ def linear_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objectiv
 
 def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """One hidden layer of 3, 5 atoms, a pinned logit, random weights."""
-    import torch
-
     from algorithms.engines.mlp import MlpEngine
+    from algorithms.streams import generator
     from harness.oracle.objectives import Objective, flat, mlp
 
     target = problem.target(target_kind, atoms=5)
     engine = MlpEngine(gtd2, (problem.mdp.features.shape[1], 3), target, pinned=True)
-    theta = flat(engine.init(1, torch.Generator().manual_seed(seed)))
+    theta = flat(engine.init([generator(seed, purpose="weights")]))
     return Objective(problem.mdp, target, mlp(engine, problem.mdp.features)), theta
 
 

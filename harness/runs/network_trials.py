@@ -14,7 +14,7 @@ from algorithms.engines.mlp import MlpEngine
 from algorithms.experience.table import Sampler
 from algorithms.rule import Rule
 from algorithms.stepping import Schedule
-from algorithms.streams import generator, lane_streams
+from algorithms.streams import generators, lane_streams
 from algorithms.targets import Target
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.metrics import Metrics
@@ -57,8 +57,7 @@ def descend(
     if inputs is None:
         inputs = np.eye(mdp.states)[:, : mdp.states - 1]
     engine = MlpEngine(rule, (inputs.shape[1], *hidden), target, pinned=True)
-    rng = torch.Generator().manual_seed(int(generator(seed, purpose="start").integers(2**31)))
-    theta = [0.5 * part for part in engine.init(lanes, rng)]
+    theta = [0.5 * part for part in engine.init(generators(seed, range(lanes), purpose="start"))]
     w = engine.zeros(theta)
     objective = Objective(mdp, target, mlp(engine, inputs))
     size, rank = objective.predictor.size, objective.rank(flat(theta))
@@ -93,8 +92,7 @@ def follow(
     """[checkpoints, lanes]: RMSPBE, in the problem's own features, of what a network on one-hot states predicts."""
     inputs = np.eye(mdp.states)
     engine = MlpEngine(rule, (mdp.states, *hidden), target)
-    rng = torch.Generator().manual_seed(int(generator(seed, purpose="start").integers(2**31)))
-    theta = engine.init(len(streams), rng)
+    theta = engine.init(generators(seed, range(len(streams)), purpose="start"))
     curves = run(
         engine, theta, engine.zeros(theta), Sampler(mdp.table, streams), inputs, target, int(times[-1]), alpha, beta,
         snapshots=times,

@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-import torch
 
 from algorithms import rules
 from algorithms.engines.mlp import MlpEngine
+from algorithms.streams import generators
 from harness.oracle.certificates import Dynamics, mean_square
 from harness.oracle.objectives import Objective, flat, mlp
 from harness.plugins import find_problem
@@ -21,7 +21,7 @@ def test_exact_d_mspbe_of_a_network(benchmark):
     target = problem.target("cdf", atoms=51)
     engine = MlpEngine(rules.gtd2, (20, 20), target)
     objective = Objective(problem.mdp, target, mlp(engine, problem.mdp.features))
-    theta = flat(engine.init(1, torch.Generator().manual_seed(0)))
+    theta = flat(engine.init(generators(0, [0])))
     assert 1400 <= len(theta) <= 1600
     assert np.isfinite(benchmark.pedantic(objective.value, (theta,), rounds=1))
     seconds = benchmark.stats.stats.max

@@ -69,6 +69,9 @@ def test_plots_are_written(tmp_path, name):
         assert path.stat().st_size > 10_000
 
 
+CERTIFY = ["certify", "td", "--problem", "baird", "--alpha", "1", "--beta", "1"]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -87,7 +90,7 @@ def test_plots_are_written(tmp_path, name):
         (["certify", "gtd2", "--problem", "baird", "--alpha", "x", "--beta", "1"], "Invalid value for '--alpha'"),
         (["certify", "gtd2", "--problem", "baird", "--beta", "1"], "Missing option '--alpha'"),
         (["certify", "gtd2", "--problem", "spiral", "--alpha", "1", "--beta", "1"], "nonlinear predictor"),
-        (["certify", "td", "--problem", "baird", "--alpha", "1", "--beta", "1", "--target", "cfd"], "no target 'cfd'; did you mean 'cdf'?"),
+        ([*CERTIFY, "--target", "cfd"], "no target 'cfd'; did you mean 'cdf'?"),
         (["rule", "show", "tdd"], "did you mean 'td'?"),
         (["--nonsense"], "No such option"),
     ],

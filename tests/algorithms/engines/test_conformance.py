@@ -11,6 +11,7 @@ from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
 from algorithms.experience.batch import Batch
 from algorithms.rule import Cotangents, rule
+from algorithms.streams import generators
 from algorithms.targets import CdfTarget, ValueTarget
 from tests.oracles import (
     Sample,
@@ -83,7 +84,7 @@ def unflatten(vector, like):
 
 def mlp(each, target, sizes=(INPUTS, 4, 3), **options):
     engine = MlpEngine(each, sizes, target, **options)
-    theta, w = engine.init(LANES), engine.init(LANES)
+    theta, w = (engine.init(generators(seed, range(LANES))) for seed in (0, 1))
 
     def predict(vector, x):
         return engine.predict(unflatten(vector, theta), x.reshape(1, 1, -1))[0, 0]

@@ -11,7 +11,7 @@ from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
 from algorithms.experience.table import Sampler
 from algorithms.stepping import RobbinsMonro
-from algorithms.streams import lane_streams
+from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
 from tests.problems import baird, walk
 
@@ -56,7 +56,7 @@ def test_deaths_have_the_linear_engines_dates():
 def test_a_lane_run_alone_equals_the_lane_among_64_and_death_stays_at_home():
     target = CdfTarget(-2, 2, 5)
     engine = MlpEngine(rules.gtd2, (5, 4), target)
-    theta = engine.init(64)
+    theta = engine.init(generators(0, range(64)))
     theta[0][3] = 1e300  # this lane overflows at once
     streams = lane_streams(0, range(64))
     begin = [part[37:38].clone() for part in theta]
@@ -68,9 +68,18 @@ def test_a_lane_run_alone_equals_the_lane_among_64_and_death_stays_at_home():
     assert (found.died >= 0).sum() == (found.died[3] >= 0)
 
 
+def test_a_lanes_first_weights_do_not_depend_on_its_neighbours():
+    """In every layer: from one stream for all, the second layer would depend on how many lanes there are."""
+    engine = MlpEngine(rules.gtd2, (5, 4), CdfTarget(-2, 2, 5))
+    few, many = (engine.init(generators(7, range(lanes))) for lanes in (2, 3))
+    for a, b in zip(few, many, strict=True):
+        assert torch.equal(a, b[:2])
+        assert not torch.equal(a[0], a[1])
+
+
 def test_inputs_must_fit_the_table():
     engine = MlpEngine(rules.gtd2, (5, 4), ValueTarget())
-    theta = engine.init(1)
+    theta = engine.init(generators(0, [0]))
     sampler = Sampler(walk(), lane_streams(0, [0]))
     with pytest.raises(ValueError, match=r"inputs must have shape \(5, any\), got \(4, 4\)"):
         run(engine, theta, engine.zeros(theta), sampler, np.eye(4), ValueTarget(), 1, 0.1, 0.1)

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-import torch
 
 from algorithms import rules
 from algorithms.engines.linear import LinearEngine
 from algorithms.engines.mlp import MlpEngine
 from algorithms.experience.batch import Batch
-from algorithms.streams import lane_streams
+from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
 from tests.benchmarks import numpy_loops
 from tests.problems import baird
@@ -49,8 +48,8 @@ def test_linear_steps():
 def test_a_network_step():
     target = CdfTarget(0, 10, 6)
     engine = MlpEngine(rules.gtd2, (3, 4), target)
-    theta = engine.init(1, torch.Generator().manual_seed(0))
-    w = engine.init(1, torch.Generator().manual_seed(1))
+    theta = engine.init(generators(0, [0]))
+    w = engine.init(generators(1, [0]))
     rng = np.random.default_rng(0)
     x, x_next = rng.normal(size=(2, 3))
     shift = target.shift(1.0, 0.9)

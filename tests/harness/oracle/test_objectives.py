@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from algorithms import rules
 from algorithms.engines.linear import directions
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
 from algorithms.rule import Cotangents, rule
+from algorithms.streams import generators
 from algorithms.targets import ValueTarget
 from harness.oracle.objectives import Objective, flat, linear, mlp, module
 from harness.plugins import find_problem
@@ -29,7 +29,7 @@ def case(name, kind, net, seed=0):
     else:
         engine = MlpEngine(rules.gtd2, (mdp.features.shape[1], 3), target, pinned=kind == "cdf")
         predictor = mlp(engine, mdp.features)
-        theta = flat(engine.init(1, torch.Generator().manual_seed(seed)))
+        theta = flat(engine.init(generators(seed, [0])))
     return Objective(mdp, target, predictor), theta
 
 
@@ -113,7 +113,7 @@ def test_engines_average_to_the_exact_mean_update(each, kind):
     np.testing.assert_allclose(weighted(found[1]).ravel(), exact[1], atol=1e-12)
 
     engine = MlpEngine(each, (6, 3), target)
-    theta, w = engine.init(1), engine.init(1)
+    theta, w = engine.init(generators(0, [0])), engine.init(generators(1, [0]))
     exact = Objective(mdp, target, mlp(engine, mdp.features)).mean_update(each, flat(theta), flat(w))
     at = [[p.expand(len(outcomes), *p.shape[1:]) for p in part] for part in (theta, w)]
     found = engine.directions(*at, batch)
@@ -127,7 +127,7 @@ def test_a_table_of_pinned_logits_has_full_rank_and_an_unpinned_one_has_not():
     target = problem.target("cdf", atoms=5)
     for pinned, missing in ((True, 0), (False, 5)):
         engine = MlpEngine(rules.gtd2, (5,), target, pinned=pinned)
-        theta = engine.init(1)
+        theta = engine.init(generators(0, [0]))
         theta[0][:, -1] = 0.0
         objective = Objective(problem.mdp, target, mlp(engine, np.eye(5)))
         # The bias row is one more direction that the five states' logits already span.
