@@ -72,7 +72,7 @@ def run(
         for step in range(length):
             batch = every(outcomes[step])
             parts = engine.step(theta, w, batch, alpha * alphas[done + step], beta * betas[done + step])
-            health.append(sum(0.0 * part for part in parts).sum((1, 2)))
+            health.append(sum((0.0 * part for part in parts), start=parts[0].new_zeros(())).sum((1, 2)))
             if radius < np.inf:
                 _project(theta, radius)
                 _project(w, radius)

@@ -14,7 +14,8 @@ A layer costs 12 in·out products a sample against backprop's 3; the first (no R
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,21 @@ from algorithms.rule import Rule
 from algorithms.targets import Target
 
 Weights = list[Tensor]
+# (layer, inputs and cotangents whose product is G_θ, inputs and cotangents whose product is G_w)
+Emit = Callable[[int, Tensor, Tensor, Tensor, Tensor], None]
+
+
+@dataclass(frozen=True)
+class Forward:
+    """What the forward pass keeps, layer by layer; rows are [x; x'; R], `size` of each.
+
+    inputs   h, with a constant column for the bias      sums   a = hV, Ra in the last rows      slopes   σ'(a) of x, x'
+    """
+
+    size: int
+    inputs: list[Tensor]
+    sums: list[Tensor]
+    slopes: list[Tensor]
 
 
 class MlpEngine:
@@ -105,62 +121,77 @@ class MlpEngine:
         return g_theta, g_w
 
     @torch.no_grad()
-    def _pass(self, theta: Weights, w: Weights, data: TensorBatch, emit: Any) -> Parts:
+    def _pass(self, theta: Weights, w: Weights, data: TensorBatch, emit: Emit) -> Parts:
         """Forward and backward once; `emit` gets, from the top layer down, the factors of G_θ and G_w."""
-        lanes, size, _ = data.x.shape
-        stacks = self._stacks(lanes, size)
-        curvature, last = self.rule.curvature, len(theta) - 1
-        below = 2 * size if not curvature else 3 * size  # rows of the stack that reach G_θ
-        stacks[0][:, :size, :-1] = data.x
-        stacks[0][:, size : 2 * size, :-1] = data.x_next
+        forward = self._forward(theta, w, data)
+        parts, cotangents = self._at_the_head(forward, data)
+        self._backward(theta, w, forward, cotangents, emit)
+        return parts
 
-        kept: list[tuple[Tensor, Tensor]] = []
+    def _forward(self, theta: Weights, w: Weights, data: TensorBatch) -> Forward:
+        """x, x' and the tangent of x through the layers: a = hV, and for the tangent Ra = (Rh)V + hW."""
+        lanes, size, _ = data.x.shape
+        here, both, tangent = slice(size), slice(2 * size), slice(2 * size, None)
+        inputs = self._stacks(lanes, size)
+        inputs[0][:, here, :-1] = data.x
+        inputs[0][:, size : 2 * size, :-1] = data.x_next
+        sums, slopes = [], []
         for layer, (v, aux) in enumerate(zip(theta, w, strict=True)):
-            h = stacks[layer]
-            if layer == 0:  # the input has no tangent
+            h = inputs[layer]
+            if layer == 0:  # the input has no tangent: Ra = hW
                 a = h.new_empty(lanes, 3 * size, v.shape[2])
-                torch.bmm(h[:, : 2 * size], v, out=a[:, : 2 * size])
-                torch.bmm(h[:, :size], aux, out=a[:, 2 * size :])
+                torch.bmm(h[:, both], v, out=a[:, both])
+                torch.bmm(h[:, here], aux, out=a[:, tangent])
             else:
                 a = torch.bmm(h, v)
-                a[:, 2 * size :].baddbmm_(h[:, :size], aux)
-            if layer < last:
-                above = stacks[layer + 1]
-                primal = above[:, : 2 * size, :-1]
-                self.activation.value(a[:, : 2 * size], primal)
-                slope = self.activation.slope(a[:, : 2 * size], primal)
-                torch.mul(slope[:, :size], a[:, 2 * size :], out=above[:, 2 * size :, :-1])
-                kept.append((a, slope))
+                a[:, tangent].baddbmm_(h[:, here], aux)
+            sums.append(a)
+            if layer < len(theta) - 1:
+                above = inputs[layer + 1]
+                self.activation.value(a[:, both], above[:, both, :-1])
+                slope = self.activation.slope(a[:, both], above[:, both, :-1])
+                torch.mul(slope[:, here], a[:, tangent], out=above[:, tangent, :-1])  # Rh = σ'(a) Ra
+                slopes.append(slope)
+        return Forward(size, inputs, sums, slopes)
 
+    def _at_the_head(self, forward: Forward, data: TensorBatch) -> tuple[Parts, Tensor]:
+        """δ, u and the rule's cotangents; and what they make of the last layer's outputs, [x; x'; R] stacked."""
+        a, size = forward.sums[-1], forward.size
         chosen = self._chosen(a, data, size)
         y = a if chosen is None else _take(a, chosen, self.actions)
         f, f_next, u, saved = self.head.forward(y, size)
         delta = temporal_difference(data.shift, f, f_next)
         p, t, q = self.rule(delta, u, data.rho)
         stack = torch.cat([p, data.shift.transpose(t), q], 1)
-        out = self.head.backward(stack, saved, size, curvature)
-        if chosen is not None:
-            out = _put(out, chosen, self.actions)
+        out = self.head.backward(stack, saved, size, self.rule.curvature)
+        return (delta, u, p, t, q), out if chosen is None else _put(out, chosen, self.actions)
 
-        for layer in range(last, -1, -1):
-            h, inner = stacks[layer], out
+    def _backward(self, theta: Weights, w: Weights, forward: Forward, top: Tensor, emit: Emit) -> None:
+        """Cotangents [c; c'; e] of the sums, layer by layer: e of Ra, and c of a, which e reaches through Ra as well.
+
+        With curvature,  c ← σ'(a)(cVᵀ + eWᵀ) + σ''(a)Ra·(eVᵀ);  without it e stops at G_w.
+        """
+        size, curvature = forward.size, self.rule.curvature
+        here, both, tangent = slice(size), slice(2 * size), slice(2 * size, None)
+        out = top
+        for layer in range(len(theta) - 1, -1, -1):
+            h, inner = forward.inputs[layer], out
             if layer > 0:
-                a, slope = kept[layer - 1]
-                # Without the bias row: nothing flows into a constant.
-                down = torch.bmm(inner, theta[layer][:, :-1].mT)
-                d_tangent = down[:, 2 * size :]
+                a, slope = forward.sums[layer - 1], forward.slopes[layer - 1]
+                down = torch.bmm(inner, theta[layer][:, :-1].mT)  # without the bias row: nothing flows into a constant
                 if curvature:
-                    down[:, :size].baddbmm_(inner[:, 2 * size :], w[layer][:, :-1].mT)
+                    down[:, here].baddbmm_(inner[:, tangent], w[layer][:, :-1].mT)
                 out = torch.empty_like(down)
-                torch.mul(down[:, : 2 * size], slope, out=out[:, : 2 * size])
-                torch.mul(d_tangent, slope[:, :size], out=out[:, 2 * size :])
+                torch.mul(down[:, both], slope, out=out[:, both])
+                torch.mul(down[:, tangent], slope[:, here], out=out[:, tangent])
                 if curvature and self.activation.bend is not None:
-                    primal, r = h[:, :size, :-1], h[:, 2 * size :, :-1]
-                    bent = self.activation.bend(a[:, :size], primal, slope[:, :size], a[:, 2 * size :], r)
-                    out[:, :size].addcmul_(bent, d_tangent)
-            rows = min(below, 2 * size) if layer == 0 else below
-            emit(layer, h[:, :rows], inner[:, :rows], h[:, :size], inner[:, 2 * size :])
-        return delta, u, p, t, q
+                    bent = self.activation.bend(
+                        a[:, here], h[:, here, :-1], slope[:, here], a[:, tangent], h[:, tangent, :-1]
+                    )
+                    out[:, here].addcmul_(bent, down[:, tangent])
+            # Rows that reach G_θ: the tangent's only with curvature, and not at the input, which has none.
+            rows = 3 * size if curvature and layer > 0 else 2 * size
+            emit(layer, h[:, :rows], inner[:, :rows], h[:, here], inner[:, tangent])
 
     def _stacks(self, lanes: int, size: int) -> list[Tensor]:
         """Input stacks of every layer, kept between steps, with their constant column in place."""

@@ -80,7 +80,7 @@ class ModuleEngine:
 
         # Without curvature u must not depend on θ: its tangent is taken at a θ that gradients do not see.
         at = theta if self.rule.curvature else {name: value.detach() for name, value in theta.items()}
-        f, u = jvp(lambda parameters: predict(parameters, x), (at,), (w,))
+        f, u = jvp(lambda parameters: predict(parameters, x), (at,), (w,))[:2]
         if not self.rule.curvature:
             f = predict(theta, x)
         maps = Shift(*shift)

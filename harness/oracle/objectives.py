@@ -148,7 +148,7 @@ class Objective:
         w = self._parts(at)[2]
 
         def lagrangian(theta: Tensor) -> Tensor:
-            F, u = jvp(self.predictor.all, (theta,), (w,))
+            F, u = jvp(self.predictor.all, (theta,), (w,))[:2]
             d = torch.as_tensor(self.mdp.d)[:, None]
             return (d * (2 * self._mean_delta(F) * u - u * u)).sum()
 
@@ -163,7 +163,7 @@ class Objective:
         at, aux = _vector(theta), _vector(w)
 
         def total(theta: Tensor, w: Tensor) -> Tensor:
-            F, u = jvp(self.predictor.all, (theta if rule.curvature else at,), (w,))
+            F, u = jvp(self.predictor.all, (theta if rule.curvature else at,), (w,))[:2]
             if not rule.curvature:
                 F = self.predictor.all(theta)
             g = shift.apply(F[following])

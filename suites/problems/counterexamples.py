@@ -100,6 +100,9 @@ def spiral_network(rate: float = 0.866, growth: float = 0.05, theta: float = 0.0
     import torch
 
     class Spiral(torch.nn.Module):
+        a: torch.Tensor
+        b: torch.Tensor
+
         def __init__(self) -> None:
             super().__init__()
             self.theta = torch.nn.Parameter(torch.tensor([theta], dtype=torch.float64))
