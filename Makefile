@@ -58,8 +58,8 @@ asv-aa: $(READY)  ## the gate ten times on equal commits, and on one 1.5 times s
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 	$(BIN)/python -m harness.report.cost docs/cost.png
 
-torture: $(READY)  ## kill -9 at fifty random moments of a run
-	$(BIN)/python -m tests.harness.runs.torture 50
+torture: $(READY)  ## kill -9 at fifty random moments of a run, and at twenty of the whole ledger
+	$(BIN)/python -m tests.harness.runs.torture 50 20
 
 claims: $(READY)  ## judge every claim (ci) and write docs/claims.md
 	$(BIN)/dgtd suite all --profile ci --document docs/claims.md --pictures results/claims

@@ -1,8 +1,8 @@
 """Compiled functions that are cached on disk and never stale.
 
-numba's own cache looks at the file of the function alone: a kernel that inlines a helper of another module would go on
-running the helper's old code. Here a cached function belongs to the sources of the whole package, and lies in the
-user's cache folder, where an installed package can write too.
+numba's own cache checks only the file of the function: a kernel that inlines a helper of another module would keep
+running the helper's old code. Here a cached function belongs to the sources of the whole package. The cache is in the
+user's cache folder, where an installed package can also write.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ def type_of(field: Any) -> Any:
 
 
 class Compiled:
-    """A function that is compiled when it is first called, or taken from the disk cache."""
+    """A function that is compiled when it is first called, or loaded from the disk cache."""
 
     def __init__(self, function: Callable[..., Any], signature: Any, options: dict[str, Any]) -> None:
         self.py_func, self._signature, self._options = function, signature, options
@@ -86,7 +86,7 @@ def cache_folder() -> Path:
 
 @cache
 def source_stamp() -> str:
-    """Of every module of this package that has compiled functions: one may be inlined into another's."""
+    """A hash of every module of this package that has compiled functions: they may inline each other."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
     for file in sorted(here.rglob("*.py")):
@@ -99,7 +99,7 @@ def source_stamp() -> str:
 class _Locator(_CacheLocator):
     def __init__(self, function: Any, file: str) -> None:
         self._function = function
-        # A folder for each version: an index names our records, and can't even be read once one has another name.
+        # One folder per version: an index refers to our records by name, and can't be read after one is renamed.
         self._path = str(cache_folder() / f"kernels-{source_stamp()[:16]}")
 
     def get_cache_path(self) -> str:
@@ -136,5 +136,5 @@ def _disk_cache(function: Callable[..., Any]) -> Any:
 
 @cache
 def _warn_once(reason: str) -> None:
-    words = f"compiled code can't be kept in {cache_folder()} ({reason}): every start compiles anew; set DGTD_CACHE"
+    words = f"can't cache compiled code in {cache_folder()} ({reason}): every start compiles again; set DGTD_CACHE"
     warnings.warn(words, stacklevel=2)

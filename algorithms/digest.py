@@ -1,7 +1,7 @@
-"""Hashes of what a value is: equal values hash equal, in every process and on every machine.
+"""Hashes of values: equal values have equal hashes, in every process and on every machine.
 
-A function is its source, the values of the globals and closures it uses, and the functions among them in turn. What
-has no such meaning (an open file, an object of some class) is refused rather than hashed by accident.
+The hash of a function covers its source, the globals and closures it uses, and recursively the functions among them.
+A value that can't be hashed by its content (an open file, an object of some class) is refused.
 """
 
 import enum
@@ -19,7 +19,7 @@ import numpy as np
 
 
 def digest(*values: Any) -> str:
-    """16 hexadecimal digits. Numbers are equal across types, as in Python: 1 and 1.0 hash alike."""
+    """16 hexadecimal digits. Numbers are equal across types, as in Python: 1 and 1.0 have the same hash."""
     hasher = hashlib.sha256()
     for part in _parts(list(values), {}):
         hasher.update(part)
@@ -61,11 +61,11 @@ def _object(value: Any, seen: dict[int, int]) -> Iterator[bytes]:
         for name, used in sorted(_used(value).items()):
             yield name.encode() + b"="
             yield from _parts(used, seen)
-    elif hasattr(value, "py_func"):  # numba's
+    elif hasattr(value, "py_func"):  # a numba function
         yield from _parts(value.py_func, seen)
     elif isinstance(value, ModuleType):
         yield from _parts(_module(value), seen)
-    elif isinstance(value, type) and not _installed(sys.modules.get(value.__module__)):
+    elif isinstance(value, type) and not _installed(sys.modules.get(value.__module__, sys)):
         yield from _parts([value.__qualname__, _source(value)], seen)
     elif isinstance(value, BuiltinFunctionType | np.ufunc | type) or _of_numpy(value):
         yield f"named:{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', repr(value))};".encode()
@@ -86,7 +86,7 @@ def _of_numpy(value: Any) -> bool:
 def _source(thing: FunctionType | type) -> str:
     try:
         return textwrap.dedent(inspect.getsource(thing))
-    except (OSError, TypeError):  # typed into a prompt: the bytecode is all there is
+    except (OSError, TypeError):  # typed at a prompt: only the bytecode is available
         if isinstance(thing, type):
             raise ValueError(f"class {thing.__qualname__} has no source, so it can't be fingerprinted") from None
         code = thing.__code__
@@ -94,11 +94,11 @@ def _source(thing: FunctionType | type) -> str:
 
 
 def _used(function: FunctionType) -> dict[str, Any]:
-    """Globals and closures that the function, or a function inside it, names; attributes of modules among them."""
+    """Globals and closures that the function, or a function inside it, uses, including attributes of modules."""
     names, closed = set(_names(function.__code__)), inspect.getclosurevars(function).nonlocals
     found = {name: value for name, value in function.__globals__.items() if name in names} | dict(closed)
     for module in [value for value in found.values() if isinstance(value, ModuleType)]:
-        if not _installed(module):  # a helper file of the user's: what is used of it
+        if not _installed(module):  # a helper file of the user: only what is used of it
             found |= {f"{module.__name__}.{name}": getattr(module, name) for name in names if hasattr(module, name)}
     return found
 
@@ -118,9 +118,9 @@ def _module(module: ModuleType) -> str:
         return module.__name__
 
 
-def _installed(module: ModuleType | None) -> bool:
+def _installed(module: ModuleType) -> bool:
     """Part of Python, of a distribution, or of this package: hashed by name, or by its sources as a whole."""
     file = getattr(module, "__file__", None)
-    if module is not None and module.__name__.split(".")[0] == __name__.split(".")[0]:
+    if module.__name__.split(".")[0] == __name__.split(".")[0]:
         return True
     return file is None or any(place in file for place in ("site-packages", "lib/python"))

@@ -1,4 +1,4 @@
-"""Unknown names answer with the nearest known one."""
+"""Error messages for unknown names: they suggest the nearest known name."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> ValueError:
-    """The error for `name`, with the nearest of `known` if one is near."""
+    """The error for `name`, with the nearest of `known` if one is close."""
     choices = sorted(known)
     near = get_close_matches(name, choices, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(choices)}"
@@ -16,7 +16,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> ValueError:
 
 
 def look_up(kind: str, name: str, table: Mapping[str, T]) -> T:
-    """table[name], or a ValueError that suggests."""
+    """table[name], or a ValueError with a suggestion."""
     if name not in table:
         raise unknown(kind, name, table)
     return table[name]

@@ -1,4 +1,4 @@
-"""What an algorithm is here: a function from (δ, u, ρ) to three cotangents, and what it declares of itself."""
+"""An algorithm is a function from (δ, u, ρ) to three cotangents, and what it declares about itself."""
 
 import inspect
 import math
@@ -15,7 +15,7 @@ from algorithms.digest import digest
 
 
 class Cotangents(NamedTuple):
-    """What a rule says of one output: the weights of f, g and u in the pass that gives G_θ and G_w."""
+    """What a rule returns for one output: the weights of f, g and u in the pass that gives G_θ and G_w."""
 
     prediction: Any
     target: Any
@@ -23,7 +23,7 @@ class Cotangents(NamedTuple):
 
 
 class Promise(StrEnum):
-    """What a rule claims of itself; the suites check exactly what is promised."""
+    """What a rule claims about itself; the suites check exactly what is promised."""
 
     DESCENDS = "descends"  # at w*(θ) the mean update of θ is −½∇J
     SOLVES_W = "solves-w"  # the mean update of w vanishes at w*(θ)
@@ -34,7 +34,7 @@ class Promise(StrEnum):
 
 ALL = frozenset(Promise)
 
-# Where a rule is probed: signs, sizes and ratios that no two terms share.
+# Points where a rule is probed: signs, sizes and ratios differ, so that no two terms look the same.
 _PROBES = ((1.0, 0.0), (0.0, 1.0), (0.7, -1.3), (-2.1, 0.4), (1e-3, 5.0), (-30.0, -0.02))
 _RATIOS = (1.0, 0.0, 0.3, 7.0)
 
@@ -73,14 +73,14 @@ class Rule:
 
     @cached_property
     def source_hash(self) -> str:
-        """Changes whenever the source does, or the value of a global or a parameter that it uses, or a declaration."""
+        """A hash that changes with the source, with any global or parameter that it uses, and with a declaration."""
         try:
             return digest(self.function, self.curvature, self.w_decay, self.linear)
         except ValueError as error:
             raise ValueError(f"rule {self.name!r}: {error}") from None
 
     def fingerprint(self, ratios: Floats) -> str:
-        """Of what the rule does at these ratios: coefficients if it is linear, its source and what that uses if not."""
+        """A hash of what the rule does at these ratios: coefficients if it is linear, else its `source_hash`."""
         if not self.linear:
             return self.source_hash
         return digest([self.coefficients(rho) for rho in ratios], self.curvature, self.w_decay)
@@ -94,7 +94,7 @@ def rule(
     linear: bool = True,
     promises: Iterable[Promise] = ALL,
 ) -> Any:
-    """Decorator: a function of (delta, u, rho) becomes a Rule, probed once, here."""
+    """Decorator: a function of (delta, u, rho) becomes a Rule, and is probed once."""
 
     def wrap(f: Callable[[Any, Any, Any], Cotangents]) -> Rule:
         name = getattr(f, "__name__", "rule")
@@ -104,7 +104,7 @@ def rule(
 
 
 def named(base: Rule, **parameters: float) -> Rule:
-    """The rule under a name that tells its parameters, as in `greedy_gq(eta=0.5)`."""
+    """The rule under a name that shows its parameters, as in `greedy_gq(eta=0.5)`."""
     inside = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
     return replace(base, name=f"{base.name}({inside})")
 

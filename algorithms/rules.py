@@ -36,9 +36,9 @@ def gtd2(delta, u, rho):
 
 @rule(promises=ALL - {Promise.RATE})
 def tdc(delta, u, rho):
-    """Distributional and classic TDC (paper, Algorithm 2; Sutton et al. 2009): GTD2 with δ for u on f.
+    """Distributional and classic TDC (paper, Algorithm 2; Sutton et al. 2009): GTD2 with δ instead of u for f.
 
-    No saddle point is descended away from w*, so Proposition 2's rate is not promised.
+    Away from w* it does not descend a saddle-point objective, so Proposition 2's rate is not promised.
     """
     return Cotangents(prediction=-rho * delta, target=rho * u, tangent=rho * delta - u)
 
@@ -47,7 +47,7 @@ def tdc(delta, u, rho):
 def gtd2_sb(delta, u, rho):
     """GTD2 with Sutton & Barto's placement, w ← w + β ρ(δ − u)φ (2nd ed., §11.7).
 
-    E[ρ | s] = 1, so its mean is gtd2's; its noise is not, and neither are its stable step sizes.
+    E[ρ | s] = 1, so its mean is the same as gtd2's; its noise and its stable step sizes are different.
     """
     return Cotangents(prediction=-rho * u, target=rho * u, tangent=rho * (delta - u))
 
@@ -60,7 +60,7 @@ def tdc_sb(delta, u, rho):
 
 @rule(curvature=False, promises={_COST})
 def td(delta, u, rho):
-    """Semi-gradient TD; in control, Q-learning. The control that must diverge off-policy.
+    """Semi-gradient TD; in control problems, Q-learning. The negative control: it must diverge off-policy.
 
     The cotangents that are not used are written as 0·u, so that they have u's shape on arrays.
     """
@@ -69,7 +69,10 @@ def td(delta, u, rho):
 
 @rule(curvature=False, promises={Promise.STABLE, _COST})
 def residual_gradient(delta, u, rho):
-    """Residual gradient (Baird 1995): ½ρδ² descended in f and g. One sample of s', so biased by its variance."""
+    """Residual gradient (Baird 1995): descends ½ρδ² in f and g.
+
+    It uses one sample of s', so it is biased by the variance of that sample.
+    """
     return Cotangents(prediction=-rho * delta, target=rho * delta, tangent=0.0 * u)
 
 
@@ -90,8 +93,9 @@ def greedy_gq(eta: float = 1.0) -> Rule:
 def tdrc(kappa: float = 1.0) -> Rule:
     """TDRC (Ghiassian et al. 2020): TDC whose w also decays, w ← w + β(G_w − κ w).
 
-    The decay moves w's fixed point off w*, so neither descent nor w* is promised; nor is stability: on θ → 2θ the mean
-    grows like 0.2(1 − 2.7/(2.5 + κ)), so it diverges however small the steps for κ > 0.2, the customary κ = 1 included.
+    The decay moves w's fixed point away from w*, so descent and w* are not promised. Stability is not promised either:
+    on θ → 2θ the mean grows like 0.2(1 − 2.7/(2.5 + κ)), so for κ > 0.2 (also for the usual κ = 1) it diverges at every
+    step size.
     """
     at_least("kappa", kappa, 0.0)
 

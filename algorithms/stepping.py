@@ -14,13 +14,13 @@ class Constant:
     """α_t = α, β_t = β."""
 
     def factors(self, first: int, steps: int) -> tuple[Floats, Floats]:
-        """What α and β are multiplied with at steps first … first + steps − 1."""
+        """The factors of α and β at steps first … first + steps − 1."""
         return np.ones(steps), np.ones(steps)
 
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """α_t = α (1 + t/offset)^−a and β_t = β (1 + t/offset)^−b, whatever a and b: controls must break the conditions."""
+    """α_t = α (1 + t/offset)^−a and β_t = β (1 + t/offset)^−b, for any a and b: controls must break the conditions."""
 
     alpha_exponent: float = 0.75
     beta_exponent: float = 0.55
@@ -30,7 +30,7 @@ class PowerLaw:
         positive("offset", self.offset)
 
     def factors(self, first: int, steps: int) -> tuple[Floats, Floats]:
-        """What α and β are multiplied with at steps first … first + steps − 1."""
+        """The factors of α and β at steps first … first + steps − 1."""
         base = 1.0 + np.arange(first, first + steps) / self.offset
         return base**-self.alpha_exponent, base**-self.beta_exponent
 
@@ -102,7 +102,7 @@ def mirror_descent(field: Field, theta: Any, w: Any, step: float, radius: float 
 def mirror_prox(field: Field, theta: Any, w: Any, step: float, radius: float = np.inf) -> tuple[Any, Any, Any, Any]:
     """One extragradient step (Juditsky et al. 2011): look ahead, then step *from where you were*.
 
-    Returns the next point, and the midpoint, which is what counts in the average.
+    Returns the next point, and the midpoint, which counts in the average.
     """
     middle = mirror_descent(field, theta, w, step, radius)[:2]
     d_theta, d_w = field(*middle)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def seed_sequence(root: int, **axes: str | int) -> np.random.SeedSequence:
-    """The stream of `root` at the point that the named axes describe, in whatever order they are given."""
+    """The stream of `root` at the point that the named axes describe; their order does not matter."""
     if root < 0:
         raise ValueError(f"seed must be 0 or more, got {root}")
     text = repr(sorted((name, type(value).__name__, str(value)) for name, value in axes.items()))

@@ -1,10 +1,10 @@
 """Targets: what a prediction is compared with, as an affine map of the next prediction, g = T f' + t.
 
 A value has one output, T = γ and t = r. A CDF on m atoms has m − 1 outputs, F(z_1) … F(z_{m−1}): F(z_m) = 1 is
-known, and that boundary is what keeps the linear problem from being solved by θ = 0.
+known, and without that boundary θ = 0 would solve the linear problem.
 
 Each source F'(z_k) holds on [z_k, z_{k+1}), which r + γ· maps to an interval no longer than one cell (γ ≤ 1).
-So it touches at most two rows of g, whatever the off-grid handling: T is stored as one row index and two weights
+So it touches at most two rows of g, with any off-grid handling: T is stored as one row index and two weights
 per source, and both T f' and Tᵀt cost O(m).
 """
 
@@ -92,15 +92,15 @@ class Affine(Protocol):
 
 
 class Target(Affine, Protocol):
-    """What everything else needs of it. A new target is a class with these names, and an entry in TARGETS."""
+    """What all other code needs of a target. A new target is a class with these names, and an entry in TARGETS."""
 
     kind: ClassVar[str]  # its name
     form: ClassVar[str]  # what a rule on it is called: '' or 'distributional'
-    objective: ClassVar[str]  # the metric that a gradient rule brings down
+    objective: ClassVar[str]  # the metric that a gradient rule reduces
     metrics: ClassVar[tuple[str, ...]]  # what can be measured of its predictions
 
     def mean(self, prediction: Any) -> Any:
-        """The value that predictions [..., n] stand for."""
+        """The value that predictions [..., n] represent."""
 
     def start(self, theta: Floats, features: Floats) -> Floats:
         """[n, k]: where a linear predictor starts so that its mean is θᵀφ, on features [states, k]."""
@@ -194,7 +194,7 @@ class CdfTarget:
         return np.linspace(self.v_min, self.v_max, self.atoms)
 
     def shift(self, reward: ArrayLike, discount: ArrayLike) -> Shift:
-        """T and t, in float64 whatever the engine's precision."""
+        """T and t, always in float64."""
         r, gamma = _transitions(reward, discount)
         return PROJECTIONS[self.projection](self, r[..., None], gamma[..., None])
 
@@ -206,7 +206,7 @@ class CdfTarget:
         """θ spread evenly over the atoms.
 
         The mean of F = Θφ is z_m − Δz φᵀΣθ_j, so this needs c with φᵀc = 1; where the features have none, the
-        least-squares c stands in, and the lift's mean starts near the scalar one.
+        least-squares c is used, and the lift's mean starts near the scalar one.
         """
         one = np.linalg.lstsq(features, np.ones(len(features)), rcond=None)[0]
         each = (self.v_max * one - theta) / (self.spacing * self.outputs)
@@ -240,7 +240,7 @@ def _cramer(target: CdfTarget, r: Floats, gamma: Floats) -> Shift:
 
 
 def _keep_on_grid(row: Integers, weight: Floats, n: int) -> tuple[Integers, Floats]:
-    """Drop what falls outside the grid; a source that straddles V_min keeps its upper part, in row 0."""
+    """Drop what falls outside the grid; a source that crosses V_min keeps its upper part, in row 0."""
     here, above = weight[..., 0, :], weight[..., 1, :]
     straddles = row == -1
     here = np.where(straddles, above, np.where((row < 0) | (row >= n), 0.0, here))
@@ -261,7 +261,7 @@ def _one_source(target: CdfTarget, r: Floats, gamma: Floats, half: float) -> Shi
     row = np.zeros((*at.shape[:-1], n + 1), dtype=np.int64)
     here = np.zeros((*at.shape[:-1], n + 1))
     target_row = np.broadcast_to(np.arange(n), at.shape)
-    slot = np.where(used, source, n)  # slot n collects what no source feeds, and is cut off
+    slot = np.where(used, source, n)  # slot n collects rows that have no source, and is dropped
     np.put_along_axis(row, slot, target_row, axis=-1)
     np.put_along_axis(here, slot, 1.0, axis=-1)
     weight = np.stack([here[..., :n], np.zeros_like(here[..., :n])], axis=-2)
@@ -279,7 +279,7 @@ TARGETS: dict[str, type[ValueTarget] | type[CdfTarget]] = {each.kind: each for e
 
 
 def target_class(kind: str) -> type[ValueTarget] | type[CdfTarget]:
-    """The class of a name."""
+    """The class of the target with this name."""
     return look_up("target", kind, TARGETS)
 
 

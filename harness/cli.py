@@ -29,7 +29,7 @@ for _command in (
 ):  # fmt: skip
     app.command()(_command)
 
-BAD_INPUT = 2
+BAD_INPUT, INTERNAL, INTERRUPTED = 2, 5, 130
 
 
 @app.callback()
@@ -52,14 +52,16 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = app(words, prog_name="dgtd", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
-        sys.exit(_say("interrupted"))
+        _say("interrupted")
+        sys.exit(INTERRUPTED)
     except Exception as error:
         if debug:
             raise
         if isinstance(error, ValueError | OSError):
             sys.exit(_say(str(error)))
         if not hasattr(error, "format_message"):  # typer brings its own click, whose usage errors all have this
-            sys.exit(_say(f"{type(error).__name__}: {error} (this is a bug: run again with --debug)"))
+            _say(f"{type(error).__name__}: {error} (this is a bug: run again with --debug)")
+            sys.exit(INTERNAL)
         message = error.format_message()
         if message.startswith("Usage:"):  # no command was given, and this is the help
             print(message, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Proposition 1: the distributional Bellman operator contracts by √γ in ℓ̄2, and what the atoms make of that."""
+"""Proposition 1: the distributional Bellman operator contracts by √γ in ℓ̄2, and what remains of that on atoms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNCONFIRMED = """
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
-    """About the operator, whatever the rule."""
+    """Claims about the operator; they do not depend on the rule."""
     return [
         Claim("contraction/sup-l2", "T^π contracts by √γ in ℓ̄2, over random MDPs and laws", SOURCE, _sup_l2),
         Claim("contraction/attained", "the factor √γ is attained: no smaller one holds", SOURCE, _attained),
@@ -66,17 +66,17 @@ def claims(rule: Rule | None = None) -> list[Claim]:
             "§2.1; Bellemare et al. 2017",
             _gradient_bias,
         ),
-        Claim("contraction/kl", "KL does not contract: a shift and a shrinkage leave it as it is", "§2.1", _kl),
+        Claim("contraction/kl", "KL does not contract: a shift and a shrinkage leave it unchanged", "§2.1", _kl),
         Claim(
             "contraction/control/nearest",
-            "`nearest` taken for a √γ-contraction",
+            "`nearest`, treated as a √γ-contraction",
             BEYOND,
             partial(_projected, "nearest"),
             control=True,
         ),
         Claim(
             "contraction/control/undiscounted",
-            "an operator that shifts and does not shrink, taken for a √γ-contraction",
+            "an operator that shifts and does not shrink, treated as a √γ-contraction",
             SOURCE,
             partial(_sup_l2, shrink=False),
             control=True,
@@ -111,7 +111,7 @@ def _distance_after(
 
 
 def _ratios(setting: Setting, power: int, shrink: bool) -> Floats:
-    """Distance after the operator over distance before, as a share of what is claimed (γ^(1/power))."""
+    """Distance after the operator over distance before, divided by the claimed factor (γ^(1/power))."""
     rng = generator(setting.seed, purpose="contraction")
     support = np.linspace(-1.0, 1.0, 9)
     out = []
@@ -145,7 +145,7 @@ def _attained(setting: Setting) -> Finding:
     before = float(cramer_distance(first, second, 0.25).max())
     after = _distance_after(first, second, np.ones((1, 1)), np.full((1, 1), 0.3), gamma, support, 2)
     short = 1 - after / before / np.sqrt(gamma)
-    return exactly(abs(short), ROUNDING, f"ℓ̄2 falls to {after / before:.9f} of itself, and √γ is {np.sqrt(gamma):.9f}")
+    return exactly(abs(short), ROUNDING, f"ℓ̄2 after over before is {after / before:.9f}; √γ is {np.sqrt(gamma):.9f}")
 
 
 def _metric(setting: Setting) -> Finding:
@@ -205,7 +205,7 @@ def _gradient_bias(setting: Setting) -> Finding:
     """A coin P(1) = ½ and a model Q_θ with P(1) = θ, at θ = 0.8: gradients in θ, of the mean and the mean of gradients.
 
     W1(P, Q_θ) = |θ − ½| has slope 1; of a sample X it is |θ − X|, whose slopes average to 0. ℓ2² = (θ − ½)² has slope
-    0.6, and so have the samples' on average.
+    0.6, and the samples' slopes average to 0.6 too.
     """
     target, theta, h = CdfTarget(0.0, 1.0, 2), 0.8, 1e-4
 
@@ -218,7 +218,7 @@ def _gradient_bias(setting: Setting) -> Finding:
             ends = [float(target.spacing * np.abs(gap).sum()) for gap in gaps]
         return (ends[0] - ends[1]) / (2 * h)
 
-    # What a sample tells: the engine's own target of a terminal transition with reward 0 or 1.
+    # The law of one sample: the engine's own target of a terminal transition with reward 0 or 1.
     samples = [target.shift(np.array(x), np.array(0.0)).constant for x in (0.0, 1.0)]
     coin = np.mean(samples, axis=0)
     bias = {n: abs(float(np.mean([slope(law, n) for law in samples])) - slope(coin, n)) for n in (1, 2)}
@@ -238,6 +238,6 @@ def _kl(setting: Setting) -> Finding:
         return float((a * np.log(a / b)).sum())
 
     ratio = divergence(0.3 + 0.9 * z) / divergence(z)
-    merged = divergence(0.3 + 0.0 * z) / divergence(z)  # γ = 0 does merge them: the check can tell
+    merged = divergence(0.3 + 0.0 * z) / divergence(z)  # γ = 0 does merge them: the check detects it
     words = f"KL after over KL before is {ratio:.9f} at γ = 0.9 (√γ = {np.sqrt(0.9):.4f}), and {merged:.1f} at γ = 0"
     return exactly(abs(ratio - 1) + abs(merged), ROUNDING, words)

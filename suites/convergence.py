@@ -6,19 +6,24 @@ A fall is claimed, not a limit: at this length exact descent would still gain, a
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, tdc
-from algorithms.stepping import PowerLaw, RobbinsMonro
-from harness.judging.claims import Claim, Setting
+from harness.judging.claims import Claim, Need, Setting
+from harness.judging.statistics import Sprt, exponential, mean_interval
 from harness.judging.verdicts import Finding, below, exactly, seldom
+from harness.runs.spec import PredictorSpec, Request, StepSchedule
+from harness.runs.trial import Trial
+from suites.runs import request
 
 SOURCE = "Theorem 2"
-FALL = 0.4  # of J's start, in 10⁶ lane-steps (ci)
+FALL = {"J": 0.4, "gradient": 0.7}  # of the start, in 10⁶ lane-steps (ci)
+NAMES = {"J": "J", "gradient": "‖∇J‖"}
 ALPHA, BETA, RADIUS, ATOMS = 0.3, 1.0, 50.0, 6
+TABLE = PredictorSpec("table", pinned=True, inputs="most-states")
+ROBBINS_MONRO, SUMMABLE = StepSchedule("robbins-monro"), StepSchedule("power-law", 2.0, 2.0, 100.0)
 # Networks: α, β, offset and number of the steps, and the share of J's start that it must fall below. With larger steps
 # GTD2's J turns back and rises on the walk and on Boyan's chain, whose E Σφφᵀ is far from full rank: there only a fall
 # at all is claimed. (TDC falls to a third or less.)
@@ -40,161 +45,131 @@ UNCONFIRMED = """
 
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the user's rule, or GTD2 and TDC, on a table of pinned logits."""
-    made = [
-        Claim(
-            id="convergence/random_walk/rank",
-            says="a table of pinned logits satisfies Theorem 2's condition: E Σφφᵀ is nonsingular",
-            source=SOURCE,
-            check=_rank,
-        )
-    ]
+    made = [full_rank()]
     for each in (rule,) if rule else (gtd2, tdc):
-        for what in ("J", "gradient"):
-            made.append(
-                Claim(
-                    id=f"convergence/random_walk/logits/{each.name}/{what}",
-                    says=f"{each.name}: exact {'J' if what == 'J' else '‖∇J‖'} falls, Robbins–Monro steps, Γ on a ball",
-                    source=SOURCE,
-                    check=partial(_falls, each, what, RobbinsMonro()),
-                    rule=each,
-                    promise=Promise.DESCENDS,
-                    sampled=True,
-                )
-            )
-        made += [
-            Claim(
-                id=f"convergence/{problem}/mlp/{each.name}/J",
-                says=f"{each.name}: exact J of a network with one hidden layer falls on {problem}",
-                source=SOURCE,
-                check=partial(_network_falls, each, problem),
-                rule=each,
-                promise=Promise.DESCENDS,
-                sampled=True,
-                profiles=("full", "paper"),
-            )
-            for problem in NETWORKS
-        ]
-    made += [
-        Claim(
-            id="convergence/control/summable-steps",
-            says="GTD2 with summable steps (t⁻²), taken to converge: the fall stops early",
-            source=SOURCE,
-            check=partial(_falls, gtd2, "J", PowerLaw(2.0, 2.0, 100.0)),
-            control=True,
-            sampled=True,
-        ),
-        Claim(
-            id="convergence/control/timescales-swapped",
-            says="TDC with β/α = 0.04 on θ → 2θ, taken to stay bounded: w is too slow to correct",
-            source=SOURCE,
-            check=_swapped,
-            control=True,
-            sampled=True,
-        ),
-    ]
-    return made
+        made += [table_falls(each, what) for what in FALL]
+        made += [network_falls(each, problem) for problem in NETWORKS]
+    return [*made, summable_steps(), swapped_timescales()]
 
 
-_memory: dict[Any, Any] = {}
-
-
-def _descent(rule: Rule, schedule: PowerLaw, setting: Setting) -> Any:
-    """Shared by the claims about one rule; kept for the length of the process."""
-    from harness.plugins import find_problem
-    from harness.runs.network_trials import descend
-
+def table_run(rule: Rule, schedule: StepSchedule, setting: Setting) -> Request:
+    """A table of logits on the walk, projected onto a ball: E Σφφᵀ is nonsingular, as Theorem 2 asks."""
     lanes, steps = (160, 6_000) if setting.profile == "ci" else (64, 300_000)
-    key = (rule.source_hash, schedule, lanes, steps, setting.seed)
-    if key not in _memory:
-        world = find_problem("random_walk")
-        times = np.unique([0, steps // 10, steps])
-        _memory.clear()
-        _memory[key] = descend(
-            rule, world.mdp, world.target("cdf", ATOMS), lanes=lanes, times=times, alpha=ALPHA, beta=BETA,
-            schedule=schedule, radius=RADIUS, seed=setting.seed,
-        )  # fmt: skip
-    return _memory[key]
-
-
-def _rank(setting: Setting) -> Finding:
-    from harness.plugins import find_problem
-    from harness.runs.network_trials import descend
-
-    world = find_problem("random_walk")
-    found = descend(
-        gtd2, world.mdp, world.target("cdf", ATOMS), lanes=1, times=np.array([0, 1]), alpha=ALPHA, beta=BETA,
-        schedule=RobbinsMonro(), radius=RADIUS, seed=setting.seed,
+    return request(
+        rule, "random_walk", lanes, setting, "descent", (0, steps // 10, steps), ALPHA, BETA,
+        metrics=("J", "gradient", "w_gap"), target="cdf", atoms=ATOMS, predictor=TABLE, schedule=schedule,
+        radius=RADIUS, spread=0.5, cohort=80 if setting.profile == "ci" else 32,
     )  # fmt: skip
-    return exactly(float(found.size - found.rank), 0.0, f"rank {found.rank} of {found.size}")
 
 
-def _falls(rule: Rule, what: str, schedule: PowerLaw, setting: Setting) -> Finding:
-    from harness.judging.statistics import exponential, mean_interval
+# ---------------------------------------------------------------------- the theorem's condition
 
-    found = _descent(rule, schedule, setting)
-    curve = found.J if what == "J" else found.gradient
-    margin = FALL if what == "J" else 0.7
+
+def full_rank() -> Claim:
+    """Softmax alone is not enough: a logit is pinned, and a state is the origin."""
+    return Claim(
+        id="convergence/random_walk/rank",
+        says="a table of pinned logits satisfies Theorem 2's condition: E Σφφᵀ is nonsingular",
+        source=SOURCE,
+        check=rank_is_full,
+    )
+
+
+def rank_is_full(setting: Setting) -> Finding:
+    """Where lane 0 starts."""
+    from harness.runs.learning import Learning
+
+    rank, size = Learning.of(table_run(gtd2, ROBBINS_MONRO, setting).spec).rank()
+    return exactly(float(size - rank), 0.0, f"rank {rank} of {size}")
+
+
+# ---------------------------------------------------------------------- J and its gradient fall
+
+
+def table_falls(rule: Rule, what: str) -> Claim:
+    """Under the theorem's steps."""
+    return Claim(
+        id=f"convergence/random_walk/logits/{rule.name}/{what}",
+        says=f"{rule.name}: exact {NAMES[what]} falls, Robbins–Monro steps, Γ on a ball",
+        source=SOURCE,
+        needs=lambda setting: [table_run(rule, ROBBINS_MONRO, setting)],
+        judge=partial(falls, what, FALL[what]),
+        rule=rule,
+        promise=Promise.DESCENDS,
+    )
+
+
+def falls(what: str, margin: float, evidence: list[Trial], setting: Setting) -> Finding:
+    """The geometric mean over lanes of the end over the start."""
+    (trial,) = evidence
+    curve, gap = trial.of(what), np.median(trial.of("w_gap"), axis=1)
     ratio = np.where(np.isfinite(curve[-1]), curve[-1] / curve[0], 1e300)
-    logs = mean_interval(np.log(ratio), 2 * setting.false_alarm)
-    share = exponential(logs)
-    name = "J" if what == "J" else "‖∇J‖"
-    words = (
-        f"{name} is {share.estimate:.3f} of its start [{share.low:.3f}, {share.high:.3f}] after {found.times[-1]} steps"
-    )
-    return below(
-        share,
-        margin,
-        setting.false_alarm,
-        f"{words}; ‖w − w*‖_C went from {np.median(found.w_gap[0]):.3f} to {np.median(found.w_gap[-1]):.3f}",
-        x=found.times.tolist(),
-        y=np.median(curve, axis=1).tolist(),
-        x_name="steps",
-        y_name=f"{name}, median",
-    )
-
-
-def _network_falls(rule: Rule, problem: str, setting: Setting) -> Finding:
-    """Eight hidden units; one-hot states, or on Baird's star its own features. The rank is told, not required."""
-    from harness.judging.statistics import exponential, mean_interval
-    from harness.plugins import find_problem
-    from harness.runs.network_trials import descend
-
-    world = find_problem(problem)
-    alpha, beta, offset, steps, margin = NETWORKS[problem]
-    found = descend(
-        rule, world.mdp, world.target("cdf", ATOMS), lanes=32, times=np.array([0, steps // 10, steps]),
-        alpha=alpha, beta=beta, schedule=RobbinsMonro(offset=offset), radius=RADIUS, seed=setting.seed, hidden=(8,),
-        inputs=world.mdp.features if problem == "baird" else None,
-    )  # fmt: skip
-    ratio = np.where(np.isfinite(found.J[-1]), found.J[-1] / found.J[0], 1e300)
     share = exponential(mean_interval(np.log(ratio), 2 * setting.false_alarm))
     words = (
-        f"J is {share.estimate:.3f} of its start [{share.low:.3f}, {share.high:.3f}]; rank {found.rank} of {found.size}"
+        f"{NAMES[what]} is {share.estimate:.3f} of its start [{share.low:.3f}, {share.high:.3f}] after "
+        f"{trial.times[-1]} steps; ‖w − w*‖_C went from {gap[0]:.3f} to {gap[-1]:.3f}"
     )
-    evidence = {
-        "x": found.times.tolist(),
-        "y": np.median(found.J, 1).tolist(),
-        "x_name": "steps",
-        "y_name": "J, median",
-    }
-    return below(share, margin, setting.false_alarm, words, **evidence)
+    shown = {"x": trial.times.tolist(), "y": np.median(curve, axis=1).tolist(), "x_name": "steps"}
+    return below(share, margin, setting.false_alarm, words, **shown, y_name=f"{NAMES[what]}, median")
 
 
-def _swapped(setting: Setting) -> Finding:
-    from algorithms.engines.linear import LinearEngine
-    from algorithms.streams import lane_streams
-    from harness.judging.statistics import Sprt
-    from harness.oracle.metrics import Metrics
-    from harness.plugins import find_problem
-    from harness.runs.trial import simulate
+def network_falls(rule: Rule, problem: str) -> Claim:
+    """Eight hidden units; one-hot states, or on Baird's star its own features."""
+    alpha, beta, offset, steps, margin = NETWORKS[problem]
+    inputs = "features" if problem == "baird" else "most-states"
 
-    world = find_problem("two_state")
-    target = world.target()
-    trial = simulate(
-        LinearEngine(tdc, world.mdp.table, world.mdp.features, target), Metrics(world.mdp, target),
-        world.theta_initial(target), lane_streams(setting.seed, range(64), problem="two_state", purpose="timescales"),
-        np.array([0, 1000, 20_000]), 0.05, 0.002,
-    )  # fmt: skip
-    failed = trial.diverged()
+    def needs(setting: Setting) -> list[Need]:
+        return [
+            request(
+                rule, problem, 32, setting, "descent", (0, steps // 10, steps), alpha, beta,
+                metrics=("J", "gradient", "w_gap"), target="cdf", atoms=ATOMS, radius=RADIUS, spread=0.5, cohort=32,
+                predictor=PredictorSpec("mlp", (8,), pinned=True, inputs=inputs),
+                schedule=StepSchedule("robbins-monro", offset=offset),
+            )
+        ]  # fmt: skip
+
+    return Claim(
+        id=f"convergence/{problem}/mlp/{rule.name}/J",
+        says=f"{rule.name}: exact J of a network with one hidden layer falls on {problem}",
+        source=SOURCE,
+        needs=needs,
+        judge=partial(falls, "J", margin),
+        rule=rule,
+        promise=Promise.DESCENDS,
+        profiles=("full", "paper"),
+    )
+
+
+# ---------------------------------------------------------------------- controls
+
+
+def summable_steps() -> Claim:
+    """Σα < ∞: the iterate stops wherever it is."""
+    return Claim(
+        id="convergence/control/summable-steps",
+        says="GTD2 with summable steps (t⁻²), taken to converge: the fall stops early",
+        source=SOURCE,
+        needs=lambda setting: [table_run(gtd2, SUMMABLE, setting)],
+        judge=partial(falls, "J", FALL["J"]),
+        control=True,
+    )
+
+
+def swapped_timescales() -> Claim:
+    """α/β → 0 is a condition, not a taste."""
+    times = (0, 1000, 20_000)
+    return Claim(
+        id="convergence/control/timescales-swapped",
+        says="TDC with β/α = 0.04 on θ → 2θ, taken to stay bounded: w is too slow to correct",
+        source=SOURCE,
+        needs=lambda setting: [request(tdc, "two_state", 64, setting, "timescales", times, 0.05, 0.002)],
+        judge=few_diverge,
+        control=True,
+    )
+
+
+def few_diverge(evidence: list[Trial], setting: Setting) -> Finding:
+    """At most 1 % of lanes, told from 20 %."""
+    failed = evidence[0].diverged()
     words = f"{int(failed.sum())} of {len(failed)} lanes diverged"
     return seldom(Sprt(0.01, 0.20, setting.false_alarm, 1e-2, len(failed)), failed.tolist(), words)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from algorithms.rule import Cotangents, Promise, Rule
 from algorithms.rules import gtd2, tdc
-from harness.judging.claims import Claim, Setting
+from harness.judging.claims import Claim, Need, Setting
 from harness.judging.verdicts import Finding, Verdict, exactly
 from harness.oracle.theorem import EXACT, linear_case, network_case, relative_error, solves_w_error
+from harness.runs.job import Job
+from harness.runs.rule_files import reference_of
 
 PROBLEMS = ("random_walk", "collision")
 SOURCE = "Theorem 1"
@@ -49,9 +52,9 @@ def claims(rule: Rule | None = None) -> list[Claim]:
                 id=f"gradients/collision/value/linear/{each.name}/sampled-mean",
                 says=f"{each.name}: the mean of sampled updates is the exact mean update on collision",
                 source="appendix, conditions on M and N",
-                check=partial(_sampled_mean, each, "collision"),
+                needs=partial(_sampled_updates, each, "collision"),
+                judge=_sampled_mean,
                 rule=each,
-                sampled=True,
             )
         )
         for engine in ("linear", "mlp"):
@@ -281,29 +284,40 @@ def _r_operator(setting: Setting) -> Finding:
     return _compare(with_h - without_h, expected, "the pass's curvature term", "Σ q ∇²F w")
 
 
-def _sampled_mean(rule: Rule, problem: str, setting: Setting) -> Finding:
-    """Lanes of sampled transitions, each an independent mean of updates; the largest t over the coordinates."""
-    from scipy import stats
+def _sampled_updates(rule: Rule, problem: str, setting: Setting) -> list[Need]:
+    steps = 4000 if setting.profile == "ci" else 40_000
+    return [Job.of(sampled_updates, reference_of(rule), problem=problem, steps=steps, seed=setting.seed)]
 
+
+def sampled_updates(rule: Rule, problem: str, steps: int, seed: int, lanes: int = 64) -> dict[str, Any]:
+    """Lanes of sampled transitions, each an independent mean of updates at one point; and the exact mean update."""
     from algorithms.engines.linear import directions
     from algorithms.experience.table import Sampler
     from algorithms.streams import generator, lane_streams
     from harness.oracle.objectives import Objective, linear
     from harness.plugins import find_problem
 
-    lanes, steps = 64, 4000 if setting.profile == "ci" else 40_000
     world = find_problem(problem)
     mdp, target = world.mdp, world.target("value")
-    sampler = Sampler(mdp.table, lane_streams(setting.seed, range(lanes), problem=problem, purpose="sampled mean"))
+    sampler = Sampler(mdp.table, lane_streams(seed, range(lanes), problem=problem, purpose="sampled mean"))
     sampler.draw(500)  # until the start is forgotten
     outcomes, size = sampler.draw(steps), len(mdp.table.probability)
     share = np.stack([np.bincount(outcomes[:, lane], minlength=size) for lane in range(lanes)]) / steps
     batch = mdp.table.batch(np.arange(size)[:, None], mdp.features, target)
-    theta, w = generator(setting.seed, purpose="point").normal(size=(2, 1, mdp.features.shape[1]))
+    theta, w = generator(seed, purpose="point").normal(size=(2, 1, mdp.features.shape[1]))
     at = [np.array(np.broadcast_to(part, (size, *part.shape)), order="C") for part in (theta, w)]
     g_theta, g_w = directions(rule, at[0], at[1], batch)
     exact = np.concatenate(Objective(mdp, target, linear(mdp.features)).mean_update(rule, theta, w))
     sampled = share @ np.concatenate([-g_theta.reshape(size, -1), g_w.reshape(size, -1)], axis=1)
+    return {"sampled": sampled.tolist(), "exact": exact.tolist(), "steps": steps}
+
+
+def _sampled_mean(evidence: list[Any], setting: Setting) -> Finding:
+    """The largest t over the coordinates."""
+    from scipy import stats
+
+    sampled, exact = np.array(evidence[0]["sampled"]), np.array(evidence[0]["exact"])
+    lanes = len(sampled)
     spread = sampled.std(0, ddof=1) / np.sqrt(lanes)
     moving = spread > 1e-14
     t = np.abs(sampled.mean(0) - exact)[moving] / spread[moving]
@@ -320,5 +334,5 @@ def _sampled_mean(rule: Rule, problem: str, setting: Setting) -> Finding:
         words=f"largest of {len(t)} t statistics is {top:.2f}, critical {critical:.2f}",
         flips=f"a t statistic above {critical:.2f}",
         detectable=float(2 * critical * spread.max()),
-        evidence={"steps": steps, "lanes": lanes},
+        evidence={"steps": evidence[0]["steps"], "lanes": lanes},
     )

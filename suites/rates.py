@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from algorithms.checks import Floats
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2
 from harness.judging.claims import Claim, Setting
+from harness.judging.statistics import proportion_interval, slopes
 from harness.judging.verdicts import Finding, Verdict, below, exactly
+from harness.oracle.saddle import Saddle
+from harness.runs.spec import Request
+from harness.runs.trial import Trial
+from suites.runs import request
 
 SOURCE = "Proposition 2, corrected (docs/reading-the-paper.md, 1–4)"
 PLACES = {
@@ -43,99 +50,20 @@ FOUND = """
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the user's rule, or about GTD2; Mirror-Prox, the bound and the controls are about GTD2's field."""
     each = rule or gtd2
-    made = [
-        Claim(
-            id=f"rates/{place}/{each.name}/exponent",
-            says=f"{each.name}: Err of the averaged iterate falls like n^-½ or faster on {place}",
-            source=SOURCE,
-            check=partial(_exponent, each, place, False),
-            rule=each,
-            promise=Promise.RATE,
-            sampled=True,
-        )
-        for place in PLACES
-    ]
-    made.append(
-        Claim(
-            id=f"rates/boyan/{each.name}/exponent",
-            says=f"{each.name}: Err of the averaged iterate falls like n^-½ or faster on Boyan's chain, once it does",
-            source=SOURCE,
-            check=partial(_from_when, each),
-            rule=each,
-            promise=Promise.RATE,
-            sampled=True,
-            profiles=("full", "paper"),
-        )
-    )
+    made = [exponent(each, place) for place in PLACES]
+    made.append(boyan_exponent(each))
     for place in PROX:
-        made.append(
-            Claim(
-                id=f"rates/{place}/mirror-prox/exponent",
-                says=f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}",
-                source="Juditsky et al. 2011; Proposition 2",
-                check=partial(_exponent, gtd2, place, True),
-                sampled=True,
-            )
-        )
-        made.append(
-            Claim(
-                id=f"rates/{place}/mirror-prox/exact-operator",
-                says=f"with the exact operator, Mirror-Prox's Err falls like 1/n on {place}",
-                source="Juditsky et al. 2011",
-                check=partial(_exact_operator, place),
-            )
-        )
-        made += [
-            Claim(
-                id=f"rates/{place}/bound/delta={delta}",
-                says=f"the explicit bound covers at least {1 - delta:.0%} of runs on {place}",
-                source=SOURCE,
-                check=partial(_bound, place, delta),
-                sampled=True,
-            )
-            for delta in (0.1, 0.01)
-        ]
-    steps: dict[str, Any] = {
-        "extragradient": ("Mirror-Prox", False),
-        "plain": ("plain GTD2", True),
-        "two-plain": ("'Mirror-Prox' that restarts from the midpoint", True),
-    }
-    for kind, (words, control) in steps.items():
-        made.append(
-            Claim(
-                id=f"rates/{'control/' if control else ''}stable-step/{kind}",
-                says=f"{words} is stable at a step of {UNSTABLE_STEP:g} on the tabular walk, with the exact operator",
-                source="Juditsky et al. 2011",
-                check=partial(_stable_step, kind),
-                control=control,
-            )
-        )
-    for kind in ("extragradient", "two-plain"):
-        control = kind != "extragradient"
-        made.append(
-            Claim(
-                id=f"rates/{'control/' if control else ''}one-step/{kind}",
-                says="one Mirror-Prox step is z − s F(z − s F z)" + (": two plain steps are not" if control else ""),
-                source="Juditsky et al. 2011",
-                check=partial(_one_step, kind),
-                control=control,
-            )
-        )
-    made.append(
-        Claim(
-            id="rates/control/constant-step-last-iterate",
-            says="a constant step without averaging, taken for a rate of n^-½ on the random walk",
-            source=SOURCE,
-            check=_no_rate,
-            control=True,
-            sampled=True,
-        )
-    )
-    return made
+        made += [prox_exponent(place), exact_operator(place), *(bound(place, delta) for delta in (0.1, 0.01))]
+    made.append(stable_step("extragradient", "Mirror-Prox", False))
+    made.append(stable_step("plain", "plain GTD2", True))
+    made.append(stable_step("two-plain", "'Mirror-Prox' that restarts from the midpoint", True))
+    made += [one_step("extragradient", False), one_step("two-plain", True)]
+    return [*made, no_rate()]
 
 
-def _saddle(place: str) -> Any:
-    from harness.oracle.saddle import Saddle
+@lru_cache(maxsize=32)
+def saddle_of(place: str) -> Saddle:
+    """The saddle-point problem of a place, on balls a tenth larger than the solution needs."""
     from harness.plugins import find_problem
 
     name, kind, atoms = WHERE[place]
@@ -143,7 +71,7 @@ def _saddle(place: str) -> Any:
     return Saddle(problem.mdp.with_(weights=problem.mdp.d), problem.target(kind, atoms or 21), slack=1.1)
 
 
-def _horizons(place: str, setting: Setting) -> tuple[list[int], int]:
+def horizons_of(place: str, setting: Setting) -> tuple[list[int], int]:
     """Horizons and lanes. ci looks at a later window only, where all places have left their start."""
     if setting.profile == "ci" and place in SLOW:
         return [int(n) for n in np.geomspace(3e4, 1e6, 6).round()], 16
@@ -151,98 +79,212 @@ def _horizons(place: str, setting: Setting) -> tuple[list[int], int]:
     return [int(n) for n in np.geomspace(low, high, points).round()], lanes
 
 
-def _exponent(rule: Rule, place: str, extragradient: bool, setting: Setting) -> Finding:
-    from harness.judging.statistics import slopes
+def runs_of(
+    rule: Rule, place: str, horizons: list[int], lanes: int, setting: Setting, *, extragradient: bool = False,
+    average: bool = True, step: float | None = None,
+) -> list[Request]:  # fmt: skip
+    """Err of the averaged, projected iterate; each horizon is a run of its own, with its step.
 
-    saddle, (horizons, lanes) = _saddle(place), _horizons(place, setting)
-    errors = saddle.sampled_errors(rule, horizons, lanes, setting.seed, extragradient=extragradient)
+    `step` holds it constant, and average=False judges the last iterate: what a control does.
+    """
+    saddle, (problem, target, atoms) = saddle_of(place), WHERE[place]
+    made = []
+    for n in horizons:
+        size = saddle.step(n) if step is None else step
+        made.append(
+            request(
+                rule,
+                problem,
+                lanes,
+                setting,
+                "rates",
+                (n,),
+                size,
+                size,
+                metrics=("err",),
+                iid=True,
+                axes=(("horizon", n),),
+                target=target,
+                atoms=atoms or 21,
+                radius=saddle.R,
+                start="zeros",
+                average=average,
+                extragradient=extragradient,
+            )
+        )
+    return made
+
+
+def errors_of(evidence: list[Trial]) -> tuple[list[int], Floats]:
+    """Horizons, and Err [lanes, horizons]."""
+    return [int(trial.times[-1]) for trial in evidence], np.stack([trial.of("err")[-1] for trial in evidence], axis=1)
+
+
+def shown(horizons: list[int], errors: Floats, name: str = "median Err of the average") -> dict[str, Any]:
+    """The picture of a rate."""
+    return {"x": horizons, "y": np.median(errors, axis=0).tolist(), "x_name": "n, steps", "y_name": name}
+
+
+# ---------------------------------------------------------------------- the exponent
+
+
+def exponent(rule: Rule, place: str) -> Claim:
+    """With the proposition's steps."""
+    return Claim(
+        id=f"rates/{place}/{rule.name}/exponent",
+        says=f"{rule.name}: Err of the averaged iterate falls like n^-½ or faster on {place}",
+        source=SOURCE,
+        needs=lambda setting: [*runs_of(rule, place, *horizons_of(place, setting), setting)],
+        judge=partial(falls_like_a_power, place),
+        rule=rule,
+        promise=Promise.RATE,
+    )
+
+
+def prox_exponent(place: str) -> Claim:
+    """The same by the extragradient."""
+    return Claim(
+        id=f"rates/{place}/mirror-prox/exponent",
+        says=f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}",
+        source="Juditsky et al. 2011; Proposition 2",
+        needs=lambda setting: [*runs_of(gtd2, place, *horizons_of(place, setting), setting, extragradient=True)],
+        judge=partial(falls_like_a_power, place),
+    )
+
+
+def falls_like_a_power(place: str, evidence: list[Trial], setting: Setting) -> Finding:
+    """One slope per lane; the slopes are the data."""
+    horizons, errors = errors_of(evidence)
     found = slopes(horizons, errors, 2 * setting.false_alarm)
-    median = np.median(errors, axis=0)
     law = (
         "a power law"
         if found.power_law
         else f"not yet a power law (slopes of the halves differ by {found.bend.estimate:.2f})"
     )
-    return below(
-        found.exponent,
-        MARGIN,
-        setting.false_alarm,
-        f"exponent {found.exponent.estimate:.3f} [{found.exponent.low:.3f}, {found.exponent.high:.3f}], {law}",
-        x=horizons,
-        y=median.tolist(),
-        x_name="n, steps",
-        y_name="median Err of the average",
-        R=saddle.R,
+    e = found.exponent
+    words = f"exponent {e.estimate:.3f} [{e.low:.3f}, {e.high:.3f}], {law}"
+    return below(e, MARGIN, setting.false_alarm, words, **shown(horizons, errors), R=saddle_of(place).R)
+
+
+def boyan_exponent(rule: Rule) -> Claim:
+    """On Boyan's chain R is 33, and the start takes long to forget."""
+    return Claim(
+        id=f"rates/boyan/{rule.name}/exponent",
+        says=f"{rule.name}: Err of the averaged iterate falls like n^-½ or faster on Boyan's chain, once it does",
+        source=SOURCE,
+        needs=lambda setting: [*runs_of(rule, "boyan", *horizons_of("boyan", setting), setting)],
+        judge=falls_from_some_n,
+        rule=rule,
+        promise=Promise.RATE,
+        profiles=("full", "paper"),
     )
 
 
-def _from_when(rule: Rule, setting: Setting) -> Finding:
-    """On Boyan's chain R is 33: the exponent over the widest late window in which the halves' slopes agree."""
-    from harness.judging.statistics import slopes
-
-    saddle, (horizons, lanes) = _saddle("boyan"), _horizons("boyan", setting)
-    errors = saddle.sampled_errors(rule, horizons, lanes, setting.seed)
+def falls_from_some_n(evidence: list[Trial], setting: Setting) -> Finding:
+    """The exponent over the widest late window in which the halves' slopes agree."""
+    horizons, errors = errors_of(evidence)
     windows = [slopes(horizons[i:], errors[:, i:], 2 * setting.false_alarm) for i in range(len(horizons) - 4)]
     first = next((i for i, found in enumerate(windows) if found.power_law), len(windows) - 1)
     found = windows[first].exponent
     words = f"exponent {found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}] from n = {horizons[first]:.0e} on"
-    median = np.median(errors, axis=0).tolist()
-    return below(
-        found, MARGIN, setting.false_alarm, words, x=horizons, y=median, x_name="n, steps", y_name="median Err"
-    )
+    return below(found, MARGIN, setting.false_alarm, words, **shown(horizons, errors, "median Err"))
 
 
-def _no_rate(setting: Setting) -> Finding:
-    from harness.judging.statistics import slopes
-
-    saddle = _saddle("random_walk")
+def no_rate() -> Claim:
+    """The control: nothing is averaged, and the step does not shrink with the horizon."""
     horizons = [1000, 4642, 21544, 100_000]
-    errors = saddle.sampled_errors(gtd2, horizons, 16, setting.seed, average=False, step=0.1)
-    found = slopes(horizons, errors, 2 * setting.false_alarm)
-    words = f"exponent {found.exponent.estimate:.3f} [{found.exponent.low:.3f}, {found.exponent.high:.3f}]"
-    median = np.median(errors, axis=0).tolist()
-    return below(
-        found.exponent, MARGIN, setting.false_alarm, words, x=horizons, y=median, x_name="n, steps", y_name="Err"
+    return Claim(
+        id="rates/control/constant-step-last-iterate",
+        says="a constant step without averaging, taken for a rate of n^-½ on the random walk",
+        source=SOURCE,
+        needs=lambda setting: [*runs_of(gtd2, "random_walk", horizons, 16, setting, average=False, step=0.1)],
+        judge=has_an_exponent,
+        control=True,
     )
 
 
-def _bound(place: str, delta: float, setting: Setting) -> Finding:
-    from dataclasses import replace
+def has_an_exponent(evidence: list[Trial], setting: Setting) -> Finding:
+    """The slope alone."""
+    horizons, errors = errors_of(evidence)
+    found = slopes(horizons, errors, 2 * setting.false_alarm).exponent
+    words = f"exponent {found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    return below(found, MARGIN, setting.false_alarm, words, **shown(horizons, errors, "Err"))
 
-    from harness.judging.statistics import proportion_interval
 
-    saddle = _saddle(place)
-    n, lanes = (100_000, 32) if setting.profile == "ci" else (1_000_000, 400)
-    errors = saddle.sampled_errors(gtd2, [n], lanes, setting.seed)[:, 0]
-    bound, still = saddle.bound(n, delta), saddle.standing_still
-    outside = proportion_interval(int((errors > bound).sum()), lanes, 2 * setting.false_alarm)
-    tightness = bound / float(np.median(errors))
+# ---------------------------------------------------------------------- the bound
+
+
+def bound(place: str, delta: float) -> Claim:
+    """With probability 1 − δ."""
+
+    def needs(setting: Setting) -> list[Any]:
+        n, lanes = (100_000, 32) if setting.profile == "ci" else (1_000_000, 400)
+        return [*runs_of(gtd2, place, [n], lanes, setting)]
+
+    return Claim(
+        id=f"rates/{place}/bound/delta={delta}",
+        says=f"the explicit bound covers at least {1 - delta:.0%} of runs on {place}",
+        source=SOURCE,
+        needs=needs,
+        judge=partial(bound_covers, place, delta),
+    )
+
+
+def bound_covers(place: str, delta: float, evidence: list[Trial], setting: Setting) -> Finding:
+    """The share of runs above the bound; VACUOUS where standing still is below it."""
+    saddle, ((n,), errors) = saddle_of(place), errors_of(evidence)
+    lanes, limit, still = len(errors), saddle.bound(n, delta), saddle.standing_still
+    outside = proportion_interval(int((errors > limit).sum()), lanes, 2 * setting.false_alarm)
+    tightness = limit / float(np.median(errors))
     words = (
-        f"{lanes - round(outside.estimate * lanes)} of {lanes} runs below the bound {bound:.3g}, "
+        f"{lanes - round(outside.estimate * lanes)} of {lanes} runs below the bound {limit:.3g}, "
         f"which is {tightness:.0f} times the median Err"
     )
-    found = below(
-        outside, delta, setting.false_alarm, words, tightness=tightness, useful_from=saddle.useful_from(delta)
-    )
-    if bound > still and found.verdict is not Verdict.FAIL:
-        words += (
-            f"; standing still has {still:.3g}: the bound says something from n = {saddle.useful_from(delta):.1e} on"
-        )
+    useful = saddle.useful_from(delta)
+    found = below(outside, delta, setting.false_alarm, words, tightness=tightness, useful_from=useful)
+    if limit > still and found.verdict is not Verdict.FAIL:
+        words += f"; standing still has {still:.3g}: the bound says something from n = {useful:.1e} on"
         return replace(found, verdict=Verdict.VACUOUS, words=words)
     return found
 
 
-def _exact_operator(place: str, setting: Setting) -> Finding:
-    saddle = _saddle(place)
+# ---------------------------------------------------------------------- Mirror-Prox without noise
+
+
+def exact_operator(place: str) -> Claim:
+    """O(1/n) with the exact operator."""
+    return Claim(
+        id=f"rates/{place}/mirror-prox/exact-operator",
+        says=f"with the exact operator, Mirror-Prox's Err falls like 1/n on {place}",
+        source="Juditsky et al. 2011",
+        check=partial(falls_like_one_over_n, place),
+    )
+
+
+def falls_like_one_over_n(place: str, setting: Setting) -> Finding:
+    """A slope over horizons of one run without noise."""
+    saddle = saddle_of(place)
     horizons = np.unique(np.geomspace(100, 3000, 8).astype(int))
     errors = saddle.exact_errors(horizons, extragradient=True, step=1 / saddle.lipschitz)
     slope = float(np.polyfit(np.log(horizons), np.log(errors), 1)[0])
-    evidence = {"x": horizons.tolist(), "y": errors.tolist(), "x_name": "n, steps", "y_name": "Err of the average"}
-    return exactly(slope, -0.95, f"exponent {slope:.3f} over n = 100 … 3000", **evidence)
+    picture = {"x": horizons.tolist(), "y": errors.tolist(), "x_name": "n, steps", "y_name": "Err of the average"}
+    return exactly(slope, -0.95, f"exponent {slope:.3f} over n = 100 … 3000", **picture)
 
 
-def _stable_step(kind: str, setting: Setting) -> Finding:
-    saddle = _saddle("random_walk")
+def stable_step(kind: str, words: str, control: bool) -> Claim:
+    """A step at which plain steps grow."""
+    return Claim(
+        id=f"rates/{'control/' if control else ''}stable-step/{kind}",
+        says=f"{words} is stable at a step of {UNSTABLE_STEP:g} on the tabular walk, with the exact operator",
+        source="Juditsky et al. 2011",
+        check=partial(radius_is_below_1, kind),
+        control=control,
+    )
+
+
+def radius_is_below_1(kind: str, setting: Setting) -> Finding:
+    """The radius of the step's matrix."""
+    saddle = saddle_of("random_walk")
     one = np.eye(len(saddle.matrix))
     plain = one - UNSTABLE_STEP * saddle.matrix
     steps = {"plain": plain, "two-plain": plain @ plain, "extragradient": one - UNSTABLE_STEP * saddle.matrix @ plain}
@@ -250,7 +292,18 @@ def _stable_step(kind: str, setting: Setting) -> Finding:
     return exactly(radius, 1.0, f"the radius of its step is {radius:.3f}")
 
 
-def _one_step(kind: str, setting: Setting) -> Finding:
+def one_step(kind: str, control: bool) -> Claim:
+    """The engine's own step."""
+    return Claim(
+        id=f"rates/{'control/' if control else ''}one-step/{kind}",
+        says="one Mirror-Prox step is z − s F(z − s F z)" + (": two plain steps are not" if control else ""),
+        source="Juditsky et al. 2011",
+        check=partial(engine_step_is_the_formula, kind),
+        control=control,
+    )
+
+
+def engine_step_is_the_formula(kind: str, setting: Setting) -> Finding:
     """The engine's Mirror-Prox (or two of its plain steps) on one transition that never varies, against the formula."""
     from algorithms.engines.linear import LinearEngine, directions
     from algorithms.experience.table import TransitionTable

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb, tdrc
-from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, below, exactly, seldom
-
-if TYPE_CHECKING:
-    from harness.oracle.certificates import Certificate
+from algorithms.targets import target_class
+from harness.judging.claims import Claim, Need, Setting
+from harness.judging.statistics import Sprt, exponential, mean_interval
+from harness.judging.verdicts import Finding, agrees, below, exactly, seldom
+from harness.runs.job import Job
+from harness.runs.rule_files import reference_of
+from harness.runs.spec import FAR, PredictorSpec, Request
+from harness.runs.trial import Trial, gone
+from suites.runs import request
 
 SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"
 RULES = (gtd2, tdc, gtd2_sb, tdc_sb, residual_gradient)
@@ -29,7 +34,8 @@ TD_STEP = {"baird": 0.01, "two_state": 0.1, "tsitsiklis_van_roy": 0.1}
 ATOMS = 11
 FALLEN = 0.5  # of the objective's start
 HORIZON = 20_000
-# Where the certificate decides what to expect: α from a size that throws every rule off to one that none feels.
+PRODUCTS = 32  # lanes of long products behind a Lyapunov interval
+# Where the certificate decides what to expect: α from a size that throws every rule off to one that none notices.
 GRID = tuple((alpha, ratio * alpha) for alpha in (1.0, 0.25, 2**-4, 2**-6, 2**-8) for ratio in (0.25, 1.0, 4.0))
 GRID_ATOMS = 4
 # Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
@@ -53,209 +59,226 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         for target in ("value", "cdf"):
             for each in (rule,) if rule else RULES:
                 for i, (alpha, beta) in enumerate(steps):
+                    place = Lanes(each, problem, target, alpha, beta)
                     profiles = ("ci", "full", "paper") if i == 0 else ("full", "paper")
-                    made += _about(each, problem, target, alpha, beta, profiles)
+                    made.append(bounded(place, profiles))
+                    if Promise.DESCENDS in each.promises:
+                        made.append(falls(place, profiles))
+                    if each.linear and target == "value":
+                        made.append(certificate(place, profiles))
                 if each.linear:
-                    made.append(_grid_claim(each, problem, target))
+                    made.append(grid(each, problem, target))
             if rule is None:  # promises nothing here: it diverges on θ → 2θ, and the certificate must say so
-                made.append(_grid_claim(tdrc(1.0), problem, target))
-            made.append(
-                Claim(
-                    id=f"stability/control/{problem}/{target}/td",
-                    says=f"{'distributional ' if target == 'cdf' else ''}semi-gradient TD stays bounded on {problem}",
-                    source=SOURCE,
-                    check=partial(_bounded, td, problem, target, TD_STEP[problem], TD_STEP[problem]),
-                    control=True,
-                    sampled=True,
-                )
-            )
-    made += _spiral_claims(rule)
-    made += [
-        Claim(
-            id=f"stability/two_state/value/trajectory/{each.name}",
-            says=f"{each.name} at α = 0.01, β = 0.2 on θ → 2θ: {words}",
-            source="ours: the paper assumes independent transitions",
-            check=partial(_trajectory, each, differs),
-        )
-        for each, differs, words in (
-            (gtd2, True, "stable on independent transitions, diverging along a trajectory"),
-            (gtd2_sb, False, "stable on both: ρ(δ − u) does not feel the trajectory"),
-        )
-    ]
-    made.append(
-        Claim(
-            id="stability/kolter/bad-fixed-point",
-            says="on Kolter's states the TD fixed point itself is bad: its value error is over 100 times the best",
-            source="Kolter 2011",
-            check=_kolter,
-        )
-    )
-    return made
+                made.append(grid(tdrc(1.0), problem, target))
+            made.append(td_control(problem, target))
+    made += [spiral(each) for each in ((rule,) if rule else (gtd2, tdc))]
+    made.append(spiral(td, control=True))
+    made.append(trajectory(gtd2, True, "stable on independent transitions, diverging along a trajectory"))
+    made.append(trajectory(gtd2_sb, False, "stable on both: ρ(δ − u) does not notice the trajectory"))
+    return [*made, kolter()]
 
 
-def _about(each: Rule, problem: str, target: str, alpha: float, beta: float, profiles: tuple[str, ...]) -> list[Claim]:
-    place = f"stability/{problem}/{target}/{each.name}/alpha={alpha:g},beta={beta:g}"
-    shared: dict[str, Any] = {"source": SOURCE, "rule": each, "profiles": profiles, "promise": Promise.STABLE}
-    arguments = (each, problem, target, alpha, beta)
-    made = [
-        Claim(
-            id=f"{place}/bounded",
-            says=f"{each.name} stays bounded on {problem} ({target})",
-            check=partial(_bounded, *arguments),
-            sampled=True,
-            **shared,
-        )
-    ]
-    if Promise.DESCENDS in each.promises:
-        made.append(
-            Claim(
-                id=f"{place}/falls",
-                says=f"{each.name}'s objective falls to half or less on {problem} ({target})",
-                check=partial(_falls, *arguments),
-                sampled=True,
-                **shared,
-            )
-        )
-    if each.linear and target == "value":
-        made.append(
-            Claim(
-                id=f"{place}/certificate",
-                says=f"{each.name}: certificate and simulation agree on {problem}",
-                check=partial(_certificate, *arguments),
-                **shared,
-            )
-        )
-    return made
+class Lanes:
+    """Lanes of a rule on a counterexample, shared by the claims about it."""
+
+    def __init__(self, rule: Rule, problem: str, target: str, alpha: float, beta: float, atoms: int = ATOMS) -> None:
+        self.rule, self.problem, self.target = rule, problem, target
+        self.alpha, self.beta, self.atoms = alpha, beta, atoms
+
+    @property
+    def id(self) -> str:
+        """Where a claim about them is."""
+        return f"stability/{self.problem}/{self.target}/{self.rule.name}/alpha={self.alpha:g},beta={self.beta:g}"
+
+    def run(self, setting: Setting) -> Request:
+        """The run."""
+        times = np.unique(np.concatenate([[0], np.geomspace(10, HORIZON, 20).astype(int)]))
+        return request(
+            self.rule, self.problem, 64 if setting.profile == "ci" else 200, setting, "stability", times,
+            self.alpha, self.beta, target=self.target, atoms=self.atoms,
+        )  # fmt: skip
+
+    def needs(self, setting: Setting) -> list[Need]:
+        """The run alone."""
+        return [self.run(setting)]
+
+    def certificate(self, setting: Setting, steps: int) -> Job:
+        """The exact radius, and long products for the Lyapunov exponent."""
+        return Job.of(
+            certificate_numbers, reference_of(self.rule), problem=self.problem, target=self.target, atoms=self.atoms,
+            alpha=self.alpha, beta=self.beta, steps=steps, seed=setting.seed,
+        )  # fmt: skip
 
 
-@lru_cache(maxsize=4)  # the claims about one place follow each other
-def _trial(
-    rule: Rule, problem: str, target_kind: str, alpha: float, beta: float, setting: Setting, atoms: int = ATOMS
-) -> Any:
-    from algorithms.engines.linear import LinearEngine
-    from algorithms.streams import lane_streams
-    from harness.oracle.metrics import Metrics
-    from harness.plugins import find_problem
-    from harness.runs.trial import simulate
+# ---------------------------------------------------------------------- bounded
 
-    world = find_problem(problem)
-    target = world.target(target_kind, atoms)
-    lanes = 64 if setting.profile == "ci" else 200
-    times = np.unique(np.concatenate([[0], np.geomspace(10, HORIZON, 20).astype(int)]))
-    return simulate(
-        LinearEngine(rule, world.mdp.table, world.mdp.features, target),
-        Metrics(world.mdp, target),
-        world.theta_initial(target),
-        lane_streams(setting.seed, range(lanes), problem=problem, purpose="stability"),
-        times,
-        alpha,
-        beta,
+
+def bounded(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
+    """Few lanes may diverge."""
+    return Claim(
+        id=f"{lanes.id}/bounded",
+        says=f"{lanes.rule.name} stays bounded on {lanes.problem} ({lanes.target})",
+        source=SOURCE,
+        needs=lanes.needs,
+        judge=few_diverge,
+        rule=lanes.rule,
+        promise=Promise.STABLE,
+        profiles=profiles,
     )
 
 
-def _bounded(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
-    from harness.judging.statistics import Sprt
+def td_control(problem: str, target: str) -> Claim:
+    """The same check on semi-gradient TD."""
+    form = f"{target_class(target).form} semi-gradient TD".strip()
+    return Claim(
+        id=f"stability/control/{problem}/{target}/td",
+        says=f"{form} stays bounded on {problem}",
+        source=SOURCE,
+        needs=Lanes(td, problem, target, TD_STEP[problem], TD_STEP[problem]).needs,
+        judge=few_diverge,
+        control=True,
+    )
 
-    trial = _trial(rule, problem, target, alpha, beta, setting)
+
+def few_diverge(evidence: list[Trial], setting: Setting) -> Finding:
+    """Each lane is a trial: at most 1 % diverge, told from 20 %."""
+    (trial,) = evidence
     failed = trial.diverged()
-    test = Sprt(0.01, 0.20, setting.false_alarm, 1e-2, len(failed))
-    size = trial.of("size")
-    with np.errstate(invalid="ignore"):
-        alive = (np.isfinite(size) & (size <= 1e6 * np.maximum(size[0], 1.0))).mean(1)
-    words = f"{int(failed.sum())} of {len(failed)} lanes diverged in {HORIZON} steps"
-    return seldom(
-        test,
-        failed.tolist(),
-        words,
-        x=trial.times.tolist(),
-        y=alive.tolist(),
-        x_name="steps",
-        y_name="share of lanes alive",
+    alive = 1.0 - gone(trial.of("size")).mean(1)
+    words = f"{int(failed.sum())} of {len(failed)} lanes diverged in {trial.times[-1]} steps"
+    curve = {"x": trial.times.tolist(), "y": alive.tolist(), "x_name": "steps", "y_name": "share of lanes alive"}
+    return seldom(Sprt(0.01, 0.20, setting.false_alarm, 1e-2, len(failed)), failed.tolist(), words, **curve)
+
+
+# ---------------------------------------------------------------------- falling
+
+
+def falls(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
+    """The objective that the rule descends."""
+    return Claim(
+        id=f"{lanes.id}/falls",
+        says=f"{lanes.rule.name}'s objective falls to half or less on {lanes.problem} ({lanes.target})",
+        source=SOURCE,
+        needs=lanes.needs,
+        judge=partial(objective_falls, target_class(lanes.target).objective),
+        rule=lanes.rule,
+        promise=Promise.STABLE,
+        profiles=profiles,
     )
 
 
-def _falls(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
-    from harness.judging.statistics import exponential, mean_interval
-
-    trial = _trial(rule, problem, target, alpha, beta, setting)
-    curve = trial.of("rmspbe" if target == "value" else "rdmspbe")
+def objective_falls(metric: str, evidence: list[Trial], setting: Setting) -> Finding:
+    """The geometric mean over lanes of its end over its start; a lane that diverged counts as far above."""
+    (trial,) = evidence
+    curve = trial.of(metric)
     ratio = np.where(np.isfinite(curve[-1]), curve[-1] / curve[0], 1e300)
-    logs = mean_interval(np.log(np.maximum(ratio, 1e-300)), 2 * setting.false_alarm)
-    share = exponential(logs)
+    share = exponential(mean_interval(np.log(np.maximum(ratio, 1e-300)), 2 * setting.false_alarm))
     with np.errstate(invalid="ignore"):
         median = np.median(curve, axis=1)
-    return below(
-        share,
-        FALLEN,
-        setting.false_alarm,
-        f"the objective (root) is {share.estimate:.2g} of its start [{share.low:.2g}, {share.high:.2g}]",
-        x=trial.times.tolist(),
-        y=median.tolist(),
-        x_name="steps",
-        y_name="root of the objective, median",
-    )
+    words = f"the objective (root) is {share.estimate:.2g} of its start [{share.low:.2g}, {share.high:.2g}]"
+    shown = {"x": trial.times.tolist(), "y": median.tolist(), "x_name": "steps"}
+    return below(share, FALLEN, setting.false_alarm, words, **shown, y_name="root of the objective, median")
 
 
-def _certificate(rule: Rule, problem: str, target: str, alpha: float, beta: float, setting: Setting) -> Finding:
-    from harness.oracle.certificates import certify
+# ---------------------------------------------------------------------- certificate and simulation
+
+
+def certificate_numbers(
+    rule: Rule, problem: str, target: str, atoms: int, alpha: float, beta: float, steps: int, seed: int
+) -> dict[str, Any]:
+    """The mean-square radius along trajectories as a bracket, and Lyapunov rates, one per lane of products."""
+    from harness.oracle.certificates import Dynamics, lyapunov_rates, mean_square
     from harness.plugins import find_problem
 
     world = find_problem(problem)
-    target_made = world.target(target, ATOMS)
-    found = certify(rule, world.mdp, target_made, alpha, beta, seed=setting.seed, steps=5000, trajectory=True)
-    share = float(_trial(rule, problem, target, alpha, beta, setting).diverged().mean())
-    low, high = found.mean_square_bracket
-    words = f"{found.kind} (mean-square radius {low:.7f} … {high:.7f}), {share:.0%} of lanes diverged"
-    return exactly(float(_contradicts(found, share)), 0.5, words)
+    dynamics = Dynamics(rule, world.mdp, world.target(target, atoms), alpha, beta)
+    square = mean_square(dynamics, trajectory=True)
+    rates = lyapunov_rates(dynamics, PRODUCTS, steps, seed, trajectory=True)
+    return {"low": square.low, "high": square.high, "rates": rates.tolist()}
 
 
-def _grid_claim(each: Rule, problem: str, target: str) -> Claim:
+def certificate(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
+    """What the certificate says, against what the lanes did."""
+    return Claim(
+        id=f"{lanes.id}/certificate",
+        says=f"{lanes.rule.name}: certificate and simulation agree on {lanes.problem}",
+        source=SOURCE,
+        needs=lambda setting: [lanes.run(setting), lanes.certificate(setting, 5000)],
+        judge=certificate_agrees,
+        rule=lanes.rule,
+        promise=Promise.STABLE,
+        profiles=profiles,
+    )
+
+
+def certificate_agrees(evidence: list[Any], setting: Setting) -> Finding:
+    """No contradiction: stable with lanes that diverged, or diverging with lanes that did not."""
+    trial, numbers = evidence
+    kind, _ = class_of(numbers, setting.false_alarm)
+    share = float(trial.diverged().mean())
+    bracket = f"{numbers['low']:.7f} … {numbers['high']:.7f}"
+    words = f"{kind} (mean-square radius {bracket}), {share:.0%} of lanes diverged"
+    return agrees(float(contradicts(kind, share)), 0.5, setting, len(trial.died), words)
+
+
+def class_of(numbers: dict[str, Any], false_alarm: float) -> tuple[str, float]:
+    """Stable, diverging, heavy-tailed or marginal, and the lower end of the Lyapunov interval."""
+    from harness.oracle.certificates import classify
+
+    rate = mean_interval(numbers["rates"], false_alarm)
+    return str(classify((numbers["low"], numbers["high"]), (rate.low, rate.high))), rate.low
+
+
+def contradicts(kind: str, share: float) -> bool:
+    """A radius below 1 with lanes that diverged, or paths that grow with lanes that did not."""
+    return (kind == "stable" and share > 0.1) or (kind == "diverging" and share < 0.9)
+
+
+def grid(each: Rule, problem: str, target: str) -> Claim:
+    """The same at many step sizes."""
+    places = [Lanes(each, problem, target, alpha, beta, GRID_ATOMS) for alpha, beta in GRID]
     return Claim(
         id=f"stability/{problem}/{target}/{each.name}/grid",
         says=f"{each.name} on {problem} ({target}): certificate and simulation agree at {len(GRID)} step sizes",
         source=SOURCE,
-        check=partial(_grid, each, problem, target),
+        needs=lambda setting: [n for p in places for n in (p.run(setting), p.certificate(setting, 20_000))],
+        judge=grid_agrees,
         rule=each,
-        sampled=True,
         profiles=("full", "paper"),
     )
 
 
-def _grid(rule: Rule, problem: str, target: str, setting: Setting) -> Finding:
+def grid_agrees(evidence: list[Any], setting: Setting) -> Finding:
     """At each point what the certificate says, if it says something, against the share of lanes that diverged."""
-    from collections import Counter
-
-    from harness.oracle.certificates import Class, certify
-    from harness.plugins import find_problem
-    from harness.runs.trial import FAR
-
-    world = find_problem(problem)
-    made = world.target(target, GRID_ATOMS)
     classes: Counter[str] = Counter()
     shares, wrong = [], []
-    for alpha, beta in GRID:
-        sure = 1 - setting.false_alarm / len(GRID)
-        found = certify(rule, world.mdp, made, alpha, beta, seed=setting.seed, confidence=sure, trajectory=True)
-        share = float(_trial(rule, problem, target, alpha, beta, setting, GRID_ATOMS).diverged().mean())
+    for (alpha, beta), trial, numbers in zip(GRID, evidence[::2], evidence[1::2], strict=True):
+        kind, growth = class_of(numbers, setting.false_alarm / len(GRID))
+        share = float(trial.diverged().mean())
         # Growth must have had the time to pass FAR, twice over in the logarithm.
-        slow = found.kind is Class.DIVERGING and HORIZON * found.lyapunov[0] < 2 * np.log(FAR)
-        classes["growing slowly" if slow else str(found.kind)] += 1
+        slow = kind == "diverging" and HORIZON * growth < 2 * np.log(FAR)
+        classes["growing slowly" if slow else kind] += 1
         shares.append(share)
-        if not slow and _contradicts(found, share):
-            wrong.append(f"α = {alpha:g}, β = {beta:g}: {found.kind}, {share:.0%} diverged")
+        if not slow and contradicts(kind, share):
+            wrong.append(f"α = {alpha:g}, β = {beta:g}: {kind}, {share:.0%} diverged")
     words = "; ".join([", ".join(f"{n} {kind}" for kind, n in sorted(classes.items())), *wrong])
-    alphas = [alpha for alpha, _ in GRID]
-    return exactly(float(len(wrong)), 0.5, words, x=alphas, y=shares, x_name="α", y_name="share of lanes that diverged")
+    lanes = sum(len(trial.died) for trial in evidence[::2])
+    shown = {"x": [alpha for alpha, _ in GRID], "y": shares, "x_name": "α", "y_name": "share of lanes that diverged"}
+    return agrees(float(len(wrong)), 0.5, setting, lanes, words, **shown)
 
 
-def _contradicts(found: Certificate, share: float) -> bool:
-    """A radius below 1 with lanes that diverged, or paths that grow with lanes that did not."""
-    from harness.oracle.certificates import Class
+def trajectory(rule: Rule, differs: bool, words: str) -> Claim:
+    """Independent transitions and a trajectory, told apart by the exact radius."""
+    return Claim(
+        id=f"stability/two_state/value/trajectory/{rule.name}",
+        says=f"{rule.name} at α = 0.01, β = 0.2 on θ → 2θ: {words}",
+        source="ours: the paper assumes independent transitions",
+        check=partial(radii_differ, rule, differs),
+    )
 
-    return (found.kind is Class.STABLE and share > 0.1) or (found.kind is Class.DIVERGING and share < 0.9)
 
-
-def _trajectory(rule: Rule, differs: bool, setting: Setting) -> Finding:
+def radii_differ(rule: Rule, differs: bool, setting: Setting) -> Finding:
+    """Two mean-square radii, on two sides of 1 or on one."""
     from harness.oracle.certificates import Dynamics, mean_square
     from harness.plugins import find_problem
 
@@ -267,65 +290,62 @@ def _trajectory(rule: Rule, differs: bool, setting: Setting) -> Finding:
     return exactly(0.0 if as_said else 1.0, 0.5, words)
 
 
-def _spiral_claims(rule: Rule | None) -> list[Claim]:
-    made = [
-        Claim(
-            id=f"stability/spiral/{each.name}",
-            says=f"{each.name} on the spiral (nonlinear): RMS V falls and never rises much",
-            source="Bhatnagar et al. 2009",
-            check=partial(_spiral, each),
-            rule=each,
-            promise=Promise.STABLE,
-            sampled=True,
-        )
-        for each in ((rule,) if rule else (gtd2, tdc))
-    ]
-    made.append(
-        Claim(
-            id="stability/control/spiral/td",
-            says="nonlinear semi-gradient TD on the spiral: RMS V falls and never rises much",
-            source="Tsitsiklis & Van Roy 1997",
-            check=partial(_spiral, td),
-            control=True,
-            sampled=True,
-        )
+# ---------------------------------------------------------------------- the spiral
+
+
+def spiral(rule: Rule, control: bool = False) -> Claim:
+    """A nonlinear predictor with one parameter."""
+    name = "nonlinear semi-gradient TD on the spiral" if control else f"{rule.name} on the spiral (nonlinear)"
+    return Claim(
+        id=f"stability/control/spiral/{rule.name}" if control else f"stability/spiral/{rule.name}",
+        says=f"{name}: RMS V falls and never rises much",
+        source="Tsitsiklis & Van Roy 1997" if control else "Bhatnagar et al. 2009",
+        needs=lambda setting: [spiral_run(rule, setting)],
+        judge=size_falls,
+        rule=None if control else rule,
+        promise=None if control else Promise.STABLE,
+        control=control,
     )
-    return made
 
 
-def _spiral(rule: Rule, setting: Setting) -> Finding:
+def spiral_run(rule: Rule, setting: Setting) -> Request:
+    """w on the faster time scale; at α = β = 3e-5 one GTD2 lane in 14 has not begun to fall by then."""
+    times = np.linspace(0, 800 if setting.profile == "ci" else 20_000, 21)
+    alpha = 1e-4 if rule is td else 3e-5
+    own = PredictorSpec("own")
+    return request(
+        rule, "spiral", 64, setting, "stability", times, alpha, 1e-4, metrics=("size",), predictor=own, cohort=64
+    )
+
+
+def size_falls(evidence: list[Trial], setting: Setting) -> Finding:
     """Judged by the running maximum and the end of RMS V, never by θ."""
-    from algorithms.engines.loop import run
-    from algorithms.engines.module import ModuleEngine
-    from algorithms.experience.table import Sampler
-    from algorithms.streams import lane_streams
-    from algorithms.targets import ValueTarget
-    from harness.judging.statistics import Sprt
-    from harness.oracle.objectives import module
-    from harness.plugins import find_problem
-
-    world = find_problem("spiral")
-    engine = ModuleEngine(rule, world.network())  # type: ignore[misc]
-    lanes, steps = 64, 800 if setting.profile == "ci" else 20_000
-    theta = engine.init(lanes)
-    sampler = Sampler(world.mdp.table, lane_streams(setting.seed, range(lanes), problem="spiral", purpose="stability"))
-    times = np.linspace(0, steps, 21).astype(int)
-    # w on the faster time scale; at α = β = 3e-5 one GTD2 lane in 14 has not begun to fall by then.
-    args = (np.eye(3), ValueTarget(), steps, 1e-4 if rule is td else 3e-5, 1e-4)
-    curves = run(engine, theta, engine.zeros(theta), sampler, *args, snapshots=times)
-    predictor = module(engine, np.eye(3))
+    (trial,) = evidence
+    rms = trial.of("size")
     with np.errstate(all="ignore"):
-        rms = np.array(
-            [[np.sqrt((predictor(point) ** 2).mean()) for point in at["theta"].numpy()] for at in curves.theta]
-        )
         failed = ~(np.isfinite(rms).all(0) & (rms.max(0) < 2 * rms[0]) & (rms[-1] < 0.9 * rms[0]))
+        median = np.median(np.where(np.isfinite(rms), rms, np.inf), axis=1)
+    lanes = len(failed)
     words = f"{int(failed.sum())} of {lanes} lanes rose past twice the start or did not fall below nine tenths of it"
-    median = np.where(np.isfinite(rms), rms, np.nan)[:, 0]
-    evidence = {"x": times.tolist(), "y": median.tolist(), "x_name": "steps", "y_name": "RMS V, lane 0"}
-    return seldom(Sprt(0.01, 0.20, setting.false_alarm, 1e-2, lanes), failed.tolist(), words, **evidence)
+    shown = {"x": trial.times.tolist(), "y": median.tolist(), "x_name": "steps", "y_name": "RMS V, median over lanes"}
+    return seldom(Sprt(0.01, 0.20, setting.false_alarm, 1e-2, lanes), failed.tolist(), words, **shown)
 
 
-def _kolter(setting: Setting) -> Finding:
+# ---------------------------------------------------------------------- Kolter
+
+
+def kolter() -> Claim:
+    """A bad state distribution ruins the fixed point itself."""
+    return Claim(
+        id="stability/kolter/bad-fixed-point",
+        says="on Kolter's states the TD fixed point itself is bad: its value error is over 100 times the best",
+        source="Kolter 2011",
+        check=fixed_point_is_bad,
+    )
+
+
+def fixed_point_is_bad(setting: Setting) -> Finding:
+    """Value errors of θ_TD and of the best θ."""
     from harness.plugins import find_problem
 
     mdp = find_problem("kolter").mdp

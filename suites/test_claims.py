@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import pytest
 
-from harness.judging.claims import Claim, Setting
-from harness.judging.ledger import judge, share
+from harness.judging.claims import Claim
+from harness.judging.ledger import Entry, Workshop, judge, setting_for
+from harness.runs.executors import executor_maker
+from harness.runs.rule_files import reference, resolve
+from harness.runs.store import Store
 
 
 @pytest.fixture(scope="session")
-def setting(request: pytest.FixtureRequest) -> Setting:
-    """The profile and seed of the command line, and each check's share of the false-alarm budget."""
+def ledger(request: pytest.FixtureRequest) -> dict[str, Entry]:
+    """Claim → entry, of every claim that was collected: the evidence of all is gathered at once."""
     option = request.config.getoption
-    return Setting(option("--dgtd-profile"), option("--dgtd-seed"), share(None, option("--dgtd-profile")))
+    items = [item for item in request.session.items if "dgtd_claim" in getattr(item, "fixturenames", ())]
+    claims: list[Claim] = [item.callspec.params["dgtd_claim"] for item in items]  # type: ignore[attr-defined]
+    text = option("--dgtd-rule")
+    judged = resolve(reference(text)) if text else None
+    setting = setting_for(judged, option("--dgtd-profile"), option("--dgtd-seed"))
+    make = executor_maker(option("--dgtd-executor"), option("--dgtd-workers"), option("--dgtd-scheduler"))
+    with Store(option("--dgtd-store") or ":memory:") as store:
+        entries = judge(claims, setting, text, Workshop(store, make, option("--dgtd-timeout")), judged)
+    return {entry.claim.id: entry for entry in entries}
 
 
-def test_claim(dgtd_claim: Claim, setting: Setting, request: pytest.FixtureRequest) -> None:
+def test_claim(dgtd_claim: Claim, ledger: dict[str, Entry]) -> None:
     """PASS and CAUGHT pass; what is open or not replicated is an expected failure; unpromised claims are skipped."""
-    (entry,) = judge([dgtd_claim], setting, request.config.getoption("--dgtd-rule"))
-    if entry.finding is None:
+    entry = ledger[dgtd_claim.id]
+    if entry.status == "NOT PROMISED":
         pytest.skip("not promised by the rule")
-    words = f"{entry.status}: {dgtd_claim.says}: {entry.finding.words}\nagain: {entry.command}"
+    words = f"{entry.status}: {dgtd_claim.says}: {entry.words}\nagain: {entry.command}"
     if entry.status in ("INCONCLUSIVE", "VACUOUS", "NOT REPLICATED"):
         pytest.xfail(words)
-    if entry.status in ("FAIL", "MISSED"):
+    if entry.status in ("FAIL", "MISSED", "ERROR"):
         pytest.fail(words, pytrace=False)

@@ -18,3 +18,13 @@ def _reproducible() -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Speed targets are measured by `make bench` alone; a timed test would fail on a busy machine."""
     return True if collection_path.name == "benchmarks" and not config.getoption("benchmark_enable") else None
+
+
+@pytest.fixture(autouse=True)
+def nothing_prepared():
+    """What a process keeps between runs, forgotten: a test may have changed the code under it."""
+    from harness.runs.cohort import prepared
+    from harness.runs.fingerprint import run_hash
+
+    for kept in (prepared, run_hash):
+        kept.cache_clear()

@@ -1,1 +1,1 @@
-"""Engines: one rule, three speeds. Each offers `directions()` and a fused `step()` over many lanes."""
+"""Three engines for the same rules. Each offers `directions()` and a fused `step()` over many lanes."""

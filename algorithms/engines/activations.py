@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Activation:
-    """σ, σ' and σ''·Ra, each from what the pass already holds.
+    """σ, σ' and σ''·Ra, each computed from what the pass already has.
 
     value  (a, out) → σ(a), written into out        slope  (a, σ(a)) → σ'(a)
     bend   (a, σ(a), σ'(a), Ra, σ'(a)Ra) → σ''(a)Ra, or None where it is 0

@@ -1,4 +1,4 @@
-"""Heads: how a network's last layer becomes a prediction f, its tangent u, and cotangents again.
+"""Heads: they map a network's last layer to a prediction f and its tangent u, and map cotangents back.
 
 Rows of a stack are [x; x'; R], B of each: the prediction, the next prediction, and the tangent of the first.
 """
@@ -25,7 +25,7 @@ class ValueHead:
         return 1
 
     def predict(self, y: Tensor) -> Tensor:
-        """f from the last layer, differentiably: what the module engine and the tests use."""
+        """f from the last layer, differentiable: used by the module engine and the tests."""
         return y
 
     def forward(self, y: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
@@ -45,7 +45,7 @@ class ValueHead:
 class CdfHead:
     """F = cumsum(softmax(y)) without its last entry, which is 1. `pinned` holds the last logit at 0.
 
-    Softmax does not feel a constant added to all logits, so without the pin E Σφφᵀ is singular (Theorem 2's condition).
+    A constant added to all logits does not change softmax: without the pin E Σφφᵀ is singular (Theorem 2's condition).
     """
 
     target: CdfTarget
@@ -62,7 +62,7 @@ class CdfHead:
         return torch.softmax(y, -1)
 
     def predict(self, y: Tensor) -> Tensor:
-        """f from the last layer, differentiably: what the module engine and the tests use."""
+        """f from the last layer, differentiable: used by the module engine and the tests."""
         return self._softmax(y).cumsum(-1)[..., :-1]
 
     def forward(self, y: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:

@@ -1,8 +1,8 @@
 """The linear engine's compiled loop: sample, step, project, average, snapshot.
 
-One kernel serves every rule. A rule that is linear in (δ, u) arrives as coefficients, another as the address of its
-own compiled code (a first-class function, about 10 ns an atom); in both cases the rule is data to the kernel. So the
-kernel is cached on disk once, and a rule that changes can never run as stale code.
+One kernel serves every rule. A linear rule (in δ and u) is passed as coefficients. Any other rule is passed as the
+address of its compiled code (a first-class function, about 10 ns per atom). In both cases the rule is data to the
+kernel. So the kernel is cached on disk once, and a changed rule can never run as stale code.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,7 @@ RuleFunction = types.FunctionType(RULE_SIGNATURE)
 
 
 class Lanes(NamedTuple):
-    """Where the lanes are:  theta, w, theta_mean, w_mean  [lanes, n, k]   mass, state, died  [lanes]."""
+    """State of the lanes:  theta, w, theta_mean, w_mean  [lanes, n, k]   mass, state, died  [lanes]."""
 
     theta: Floats3
     w: Floats3
@@ -45,7 +45,7 @@ class Lanes(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """How they move:  alpha, beta  [lanes]   their factors  [steps], for the steps from `first` on."""
+    """Step sizes and options:  alpha, beta  [lanes]   their factors  [steps], starting at step `first`."""
 
     first: Integer
     alpha: Floats1
@@ -79,7 +79,7 @@ class Lookup(NamedTuple):
 
 
 class Snapshots(NamedTuple):
-    """at[i] is the number of steps taken when the i-th is written; what is not asked for has no rows."""
+    """at[i] is the number of steps taken when the i-th is written; an array that is not requested has no rows."""
 
     at: Integers1
     theta: Floats4
@@ -100,7 +100,7 @@ class Sample(NamedTuple):
 
 @nb.njit(RULE_SIGNATURE)
 def no_rule(delta, u, rho):
-    """Stands where a linear rule needs no function."""
+    """Placeholder: a linear rule needs no function."""
     return (0.0, 0.0, 0.0)
 
 
@@ -108,12 +108,12 @@ def no_rule(delta, u, rho):
 def _cotangents(theta, w, x, x_next, shifts, linear, c, at, rule, work):
     """work[0], work[1], work[2] ← p, Tᵀt, q at this point. False if a number was not finite.
 
-    Rows are named by index, never sliced: a view costs a reference count, half the time of a step on Baird's star.
+    Rows are addressed by index, never sliced: a view costs a reference count, half the time of a step on Baird's star.
     """
     n, k = theta.shape
     row, weight, constant = shifts
     left, right, pair, ratio = at.left, at.right, at.pair, at.ratio
-    if n == 1 and linear:  # in registers: through `work`, stores and loads are a seventh of a step on Baird's star
+    if n == 1 and linear:  # in registers: stores and loads through `work` take a seventh of a step on Baird's star
         f, f_next, u = 0.0, 0.0, 0.0
         for i in range(k):
             f += theta[0, i] * x[left, i]
@@ -190,7 +190,7 @@ def _average(mean, point, share):
 
 @nb.njit(inline="always")
 def _write(out, i, lane, point):
-    """Keep a copy, if copies are kept."""
+    """Write a snapshot, if snapshots are requested."""
     if out.shape[0] > 0:
         for j in range(point.shape[0]):
             for k in range(point.shape[1]):
@@ -199,10 +199,11 @@ def _write(out, i, lane, point):
 
 @compiled(Lanes, Moves, Sampling, Samples, Lookup, RuleFunction, Snapshots, parallel=True, fastmath=True)
 def run(lanes, moves, table, data, lookup, rule, snapshots):
-    """Every lane from step `first` on.
+    """Run every lane, starting at step `first`.
 
-    Fields that every step reads are taken out once: in the loop each costs a reference count. One per line: numba does
-    not see through `a, b, c, d = …` that an array is the caller's, and drops what is only written to it.
+    Fields that every step reads are copied to local names once: in the loop each access costs a reference count. One
+    per line: with `a, b, c, d = …` numba does not see that an array belongs to the caller. If the kernel only writes to
+    the array, numba then drops the writes.
     """
     count, n, k = lanes.theta.shape
     thetas = lanes.theta
@@ -264,7 +265,7 @@ def run(lanes, moves, table, data, lookup, rule, snapshots):
                 if not _cotangents(theta, w, features, features, shifts, linear, c, at, rule, work):
                     died[lane] = first + step
                     break
-                if averaging and half == halves - 1:  # the point whose field moves the iterate is what counts
+                if averaging and half == halves - 1:  # average the point whose field moves the iterate
                     masses[lane] += alpha
                     _average(theta_mean, theta, alpha / masses[lane])
                     _average(w_mean, w, alpha / masses[lane])
@@ -272,7 +273,7 @@ def run(lanes, moves, table, data, lookup, rule, snapshots):
                 if half < halves - 1:
                     before_theta[:, :] = theta
                     before_w[:, :] = w
-                elif extragradient:  # step from where the lane was, with the field (κ's part too) of the midpoint
+                elif extragradient:  # step from the starting point, with the midpoint's field (including κ's part)
                     keep = 1.0
                     for j in range(n):
                         for i in range(k):
@@ -290,9 +291,9 @@ def run(lanes, moves, table, data, lookup, rule, snapshots):
 
 @compiled(Floats3, Floats3, Samples, RuleFunction, Floats1, Floats3, Floats3, fastmath=True)
 def directions(theta, w, data, rule, rho, g_theta, g_w):
-    """Add the directions of the samples, lanes' batches one after the other, to g_theta and g_w.
+    """Add the directions of the samples to g_theta and g_w. Samples are ordered lane by lane.
 
-    By the code of the run: a step of size (−1, 1) from zero.
+    Uses the same code as `run`: a step of size (−1, 1) from zero.
     """
     lanes, n, _ = theta.shape
     work = np.zeros((4, n + 1))

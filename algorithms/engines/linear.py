@@ -1,7 +1,7 @@
 """The linear engine: f = Θφ(s), the whole loop compiled, lanes in parallel.
 
 theta, w  [lanes, n, k]   n outputs of the target, k features. A step costs O(nk): each of θ and w is read and written
-once, and m never multiplies the number of passes.
+once, and the number of passes does not depend on m.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from algorithms.rule import Rule
 from algorithms.stepping import Constant, Schedule, check_steps
 from algorithms.targets import Affine
 
-SHORT = 2_000_000  # parameter updates in all, some milliseconds: below it waking threads costs more than they bring
+SHORT = 2_000_000  # parameter updates in total, a few milliseconds: below it, starting threads costs more than it saves
 
 
 @dataclass
 class LinearState:
-    """Where the lanes are: `run` and `step` change it in place."""
+    """State of the lanes: `run` and `step` change it in place."""
 
     theta: Floats
     w: Floats
@@ -99,7 +99,7 @@ class LinearEngine:
         """Take `steps` steps in every lane. alpha and beta are numbers or [lanes].
 
         radius         Γ: θ and w are projected onto the ball of this radius
-        snapshots      numbers of steps, counted from the start of the lanes, at which to write θ down
+        snapshots      numbers of steps, counted from the start of the lanes, at which to record θ
         average        also keep the α-weighted averages
         extragradient  Mirror-Prox: each step looks ahead on one transition and steps on a second
         """
@@ -139,7 +139,7 @@ class LinearEngine:
 
 
 def directions(rule: Rule, theta: Floats, w: Floats, batch: Batch) -> tuple[Floats, Floats]:
-    """What LinearEngine.directions does, for callers that have no table of transitions."""
+    """Same as LinearEngine.directions, for callers that have no table of transitions."""
     lanes, samples, k = batch.x.shape
     shape("theta", theta, (lanes, batch.shift.row.shape[-1], k))
     shape("w", w, theta.shape)
@@ -181,7 +181,7 @@ def compiled(rule: Rule, ratios: Floats) -> tuple[Floats, object]:
 
 
 class _Threads:
-    """numba's thread count, for the length of a run."""
+    """Sets numba's thread count during a run."""
 
     def __init__(self, count: int | None) -> None:
         if count is not None:

@@ -1,100 +1,123 @@
-"""Runs of the torch engines: sample, step, project, snapshot, with deaths dated to the step."""
+"""The whole run of a torch engine on a finite problem: sample, step, project, snapshot, and date deaths."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from algorithms.checks import Integers, finite, shape
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
 from algorithms.engines.tensors import TensorBatch
-from algorithms.experience.table import Sampler
+from algorithms.experience.table import Sampler, TransitionTable
 from algorithms.stepping import Constant, Schedule, check_steps
-from algorithms.targets import Target
+from algorithms.targets import Affine
 
 CHUNK = 256  # steps drawn at once: the sampler is compiled, and a call costs more than a draw
 
 
+@dataclass
+class TorchState:
+    """Where the lanes are: `run` changes it in place. theta and w are the engine's containers of stacked tensors."""
+
+    theta: Any
+    w: Any
+    sampler: Sampler
+    died: Integers  # [lanes]  the first step with a δ, u or cotangent that was not finite, or −1
+    steps: int = 0
+
+
 @dataclass(frozen=True)
 class TorchCurves:
-    """theta and w at the snapshots (one container of tensors each), and the step at which each lane died, or −1."""
+    """theta and w at the snapshots, one container of tensors each."""
 
     steps: Integers
     theta: list[Any]
     w: list[Any]
-    died: Integers
 
 
-def run(
-    engine: MlpEngine | ModuleEngine,
-    theta: Any,
-    w: Any,
-    sampler: Sampler,
-    inputs: Any,
-    target: Target,
-    steps: int,
-    alpha: float,
-    beta: float,
-    *,
-    schedule: Schedule | None = None,
-    radius: float = np.inf,
-    snapshots: Iterable[int] = (),
-) -> TorchCurves:
-    """Take `steps` steps in place, one transition a step; `inputs` [states, k] is what the network sees of a state."""
-    check_steps(alpha, beta)
-    if not radius > 0:
-        raise ValueError(f"radius must be positive, got {radius}")
-    table = sampler.table
-    features = finite("inputs", inputs)
-    shape("inputs", features, (table.states, None))
-    dtype = next(iter(_tensors(theta))).dtype
-    every = _gathered(table, features, target, dtype)
-    alphas, betas = (schedule or Constant()).factors(0, steps)
-    at = np.unique(np.asarray(list(snapshots), dtype=np.int64))
-    died = np.full(sampler.lanes, -1, dtype=np.int64)
-    kept_theta, kept_w = [], []
-    done = 0
-    while True:
-        if done in at:
-            kept_theta.append(_copy(theta))
-            kept_w.append(_copy(w))
-        if done == steps:
-            break
-        length = min([CHUNK, steps - done, *[int(s) - done for s in at if s > done]])
+class TorchLoop:
+    """An engine on one table of transitions; `inputs` [states, k] is what the network sees of a state."""
+
+    def __init__(self, engine: MlpEngine | ModuleEngine, table: TransitionTable, inputs: Any, target: Affine) -> None:
+        self.engine, self.table = engine, table
+        self.inputs = finite("inputs", inputs)
+        shape("inputs", self.inputs, (table.states, None))
+        self._shift = target.shift(table.reward, table.discount)
+        self._tensors: dict[torch.dtype, TensorBatch] = {}
+
+    def start(self, theta: Any, streams: NDArray[np.uint64]) -> TorchState:
+        """Lanes at theta, w = 0, each on its own stream [lanes, 4]."""
+        lanes = len(streams)
+        return TorchState(theta, self.engine.zeros(theta), Sampler(self.table, streams), np.full(lanes, -1))
+
+    def run(
+        self,
+        state: TorchState,
+        steps: int,
+        alpha: float,
+        beta: float,
+        *,
+        schedule: Schedule | None = None,
+        radius: float = np.inf,
+        snapshots: ArrayLike = (),
+    ) -> TorchCurves:
+        """Take `steps` steps in every lane, one transition per step.
+
+        radius     Γ: each of θ and w is projected, as one vector, onto the ball of this radius
+        snapshots  numbers of steps, counted from the start of the lanes, at which to keep θ and w
+        """
+        check_steps(alpha, beta)
+        if not radius > 0:
+            raise ValueError(f"radius must be positive, got {radius}")
+        at, first, last = np.unique(np.asarray(snapshots, dtype=np.int64)), state.steps, state.steps + steps
+        if len(at) and not (first <= at[0] and at[-1] <= last):
+            raise ValueError(f"snapshots must be in [{first}, {last}], got {at[0]} … {at[-1]}")
+        alphas, betas = (schedule or Constant()).factors(first, steps)
+        kept_theta, kept_w = [], []
+        while True:
+            if state.steps in at:
+                kept_theta.append(_copy(state.theta))
+                kept_w.append(_copy(state.w))
+            if state.steps == last:
+                return TorchCurves(at, kept_theta, kept_w)
+            length = min([CHUNK, last - state.steps, *[int(s) - state.steps for s in at if s > state.steps]])
+            done = state.steps - first
+            sizes = [(alpha * alphas[done + i], beta * betas[done + i]) for i in range(length)]
+            self._steps(state, sizes, radius)
+
+    def _steps(self, state: TorchState, sizes: list[tuple[float, float]], radius: float) -> None:
         health = []
-        outcomes = torch.as_tensor(sampler.draw(length))
-        for step in range(length):
-            batch = every(outcomes[step])
-            parts = engine.step(theta, w, batch, alpha * alphas[done + step], beta * betas[done + step])
-            health.append(sum((0.0 * part for part in parts), start=parts[0].new_zeros(())).sum((1, 2)))
+        outcomes = torch.as_tensor(state.sampler.draw(len(sizes)))
+        for outcome, (alpha, beta) in zip(outcomes, sizes, strict=True):
+            parts = self.engine.step(state.theta, state.w, self._batch(outcome, state.theta), alpha, beta)
+            health.append(torch.stack([(0.0 * part).sum((1, 2)) for part in parts]).sum(0))
             if radius < np.inf:
-                _project(theta, radius)
-                _project(w, radius)
+                _project(state.theta, radius)
+                _project(state.w, radius)
         sick = ~torch.isfinite(torch.stack(health)).numpy()
-        newly = sick.any(0) & (died < 0)
-        died[newly] = done + sick.argmax(0)[newly]
-        done += length
-    return TorchCurves(at, kept_theta, kept_w, died)
+        newly = sick.any(0) & (state.died < 0)
+        state.died[newly] = state.steps + sick.argmax(0)[newly]
+        state.steps += len(sizes)
 
+    def _batch(self, outcome: Tensor, theta: Any) -> TensorBatch:
+        """The transitions with these outcome numbers [lanes], from tables that are made tensors once."""
+        every, index = self._every(_tensors(theta)[0].dtype), outcome[:, None]
+        return TensorBatch(every.x[index], every.x_next[index], every.shift.take(index), every.rho[index])
 
-def _gathered(table: Any, features: np.ndarray, target: Target, dtype: torch.dtype) -> Any:
-    """A function from outcome numbers [lanes] to their TensorBatch, with every table a tensor once."""
-    shift = target.shift(table.reward, table.discount).tensors(dtype)
-    rows = torch.as_tensor(features, dtype=dtype)
-    x, x_next = rows[torch.as_tensor(table.state)], rows[torch.as_tensor(table.next_state)]
-    rho = torch.as_tensor(table.rho, dtype=dtype)[:, None]
-
-    def batch(outcome: Tensor) -> TensorBatch:
-        index = outcome[:, None]
-        return TensorBatch(x[index], x_next[index], shift.take(index), rho[index])
-
-    return batch
+    def _every(self, dtype: torch.dtype) -> TensorBatch:
+        if dtype not in self._tensors:
+            table = self.table
+            rows = torch.as_tensor(self.inputs, dtype=dtype)
+            x, x_next = rows[torch.as_tensor(table.state)], rows[torch.as_tensor(table.next_state)]
+            rho = torch.as_tensor(table.rho, dtype=dtype)[:, None]
+            self._tensors[dtype] = TensorBatch(x, x_next, self._shift.tensors(dtype), rho)
+        return self._tensors[dtype]
 
 
 def _tensors(weights: Any) -> list[Tensor]:

@@ -8,7 +8,8 @@ read once forward and once backward, and rank-3B products go straight into θ an
     backward   [c; c'; e] Vᵀ,      with eWᵀ added to the first B rows
     update     V −= α [h; h'; Rh]ᵀ[c; c'; e],   W += β hᵀe
 
-A layer costs 12 in·out products a sample against backprop's 3; the first (no Rh, nothing to pass down) 6 against 2.
+A layer costs 12 in·out products per sample, and 3 in backprop. The first layer (no Rh, nothing to pass down) costs 6,
+and 2 in backprop.
 """
 
 from __future__ import annotations
@@ -73,12 +74,15 @@ class MlpEngine:
         self._buffers: dict[tuple[int, int], list[Tensor]] = {}
 
     def init(self, streams: Sequence[np.random.Generator]) -> Weights:
-        """Random weights, uniform in ±1/√in as torch.nn.Linear draws them, each lane's from its own stream."""
+        """Random weights, uniform in ±1/√in like torch.nn.Linear's; each lane uses its own stream."""
         weights = []
         for rows, columns in zip(self.sizes[:-1], self.sizes[1:], strict=True):
             edge = 1 / math.sqrt(rows)
-            drawn = np.stack([stream.uniform(-edge, edge, size=(rows + 1, columns)) for stream in streams])
-            weights.append(torch.as_tensor(drawn, dtype=self.dtype))
+            layer = torch.empty(len(streams), rows + 1, columns, dtype=self.dtype)
+            for lane, stream in zip(layer, streams, strict=True):
+                for row in lane:  # row by row: a whole layer of float64 beside it would show in the peak memory
+                    row[:] = torch.as_tensor(stream.uniform(-edge, edge, size=columns))
+            weights.append(layer)
         return weights
 
     def zeros(self, like: Weights) -> Weights:
@@ -86,7 +90,7 @@ class MlpEngine:
         return [torch.zeros_like(v) for v in like]
 
     def predict(self, theta: Weights, x: Tensor) -> Tensor:
-        """f at x [lanes, batch, inputs], differentiably; [lanes, batch, actions, n] if there are actions."""
+        """f at x [lanes, batch, inputs], differentiable; [lanes, batch, actions, n] if there are actions."""
         h = x
         for layer, v in enumerate(theta):
             a = torch.baddbmm(v[:, -1:], h, v[:, :-1])
@@ -122,7 +126,7 @@ class MlpEngine:
 
     @torch.no_grad()
     def _pass(self, theta: Weights, w: Weights, data: TensorBatch, emit: Emit) -> Parts:
-        """Forward and backward once; `emit` gets, from the top layer down, the factors of G_θ and G_w."""
+        """One forward and one backward pass; `emit` gets the factors of G_θ and G_w, from the top layer down."""
         forward = self._forward(theta, w, data)
         parts, cotangents = self._at_the_head(forward, data)
         self._backward(theta, w, forward, cotangents, emit)
@@ -155,7 +159,7 @@ class MlpEngine:
         return Forward(size, inputs, sums, slopes)
 
     def _at_the_head(self, forward: Forward, data: TensorBatch) -> tuple[Parts, Tensor]:
-        """δ, u and the rule's cotangents; and what they make of the last layer's outputs, [x; x'; R] stacked."""
+        """δ, u and the rule's cotangents; and the cotangents of the last layer's outputs, stacked as [x; x'; R]."""
         a, size = forward.sums[-1], forward.size
         chosen = self._chosen(a, data, size)
         y = a if chosen is None else _take(a, chosen, self.actions)
@@ -167,9 +171,9 @@ class MlpEngine:
         return (delta, u, p, t, q), out if chosen is None else _put(out, chosen, self.actions)
 
     def _backward(self, theta: Weights, w: Weights, forward: Forward, top: Tensor, emit: Emit) -> None:
-        """Cotangents [c; c'; e] of the sums, layer by layer: e of Ra, and c of a, which e reaches through Ra as well.
+        """Cotangents [c; c'; e] of the sums, layer by layer: e of Ra, and c of a. e also adds to c, through Ra.
 
-        With curvature,  c ← σ'(a)(cVᵀ + eWᵀ) + σ''(a)Ra·(eVᵀ);  without it e stops at G_w.
+        With curvature,  c ← σ'(a)(cVᵀ + eWᵀ) + σ''(a)Ra·(eVᵀ);  without it e is used in G_w only.
         """
         size, curvature = forward.size, self.rule.curvature
         here, both, tangent = slice(size), slice(2 * size), slice(2 * size, None)
@@ -178,7 +182,7 @@ class MlpEngine:
             h, inner = forward.inputs[layer], out
             if layer > 0:
                 a, slope = forward.sums[layer - 1], forward.slopes[layer - 1]
-                down = torch.bmm(inner, theta[layer][:, :-1].mT)  # without the bias row: nothing flows into a constant
+                down = torch.bmm(inner, theta[layer][:, :-1].mT)  # without the bias row: its input is a constant
                 if curvature:
                     down[:, here].baddbmm_(inner[:, tangent], w[layer][:, :-1].mT)
                 out = torch.empty_like(down)
@@ -189,12 +193,12 @@ class MlpEngine:
                         a[:, here], h[:, here, :-1], slope[:, here], a[:, tangent], h[:, tangent, :-1]
                     )
                     out[:, here].addcmul_(bent, down[:, tangent])
-            # Rows that reach G_θ: the tangent's only with curvature, and not at the input, which has none.
+            # Rows that add to G_θ: the tangent's only with curvature, and not at the input, which has no tangent.
             rows = 3 * size if curvature and layer > 0 else 2 * size
             emit(layer, h[:, :rows], inner[:, :rows], h[:, here], inner[:, tangent])
 
     def _stacks(self, lanes: int, size: int) -> list[Tensor]:
-        """Input stacks of every layer, kept between steps, with their constant column in place."""
+        """Input stacks of every layer, kept between steps, with their constant column already set."""
         key = (lanes, size)
         if key not in self._buffers:
             stacks = [torch.zeros(lanes, 3 * size, width + 1, dtype=self.dtype) for width in self.sizes[:-1]]
@@ -204,7 +208,7 @@ class MlpEngine:
         return self._buffers[key]
 
     def _chosen(self, a: Tensor, data: TensorBatch, size: int) -> Tensor | None:
-        """[lanes, 3B]: the action whose output each row uses; the next one is greedy if none is given."""
+        """[lanes, 3B]: the action whose output each row uses; the next action is greedy if none is given."""
         if self.actions == 1:
             return None
         if data.action is None:
@@ -229,7 +233,7 @@ def _put(out: Tensor, chosen: Tensor, actions: int) -> Tensor:
 
 
 def _add(weights: Tensor, inputs: Tensor, outputs: Tensor, factor: Any, keep: Any) -> None:
-    """weights ← keep·weights + factor·inputsᵀoutputs; per-lane factors scale the small side."""
+    """weights ← keep·weights + factor·inputsᵀoutputs; per-lane factors scale `outputs`, which is small."""
     if isinstance(factor, Tensor):
         if isinstance(keep, Tensor):
             weights.mul_(keep)

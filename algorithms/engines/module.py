@@ -1,8 +1,8 @@
-"""The module engine: any nn.Module, by torch.func. Short and general; the oracle of the other two."""
+"""The module engine: any nn.Module, with torch.func. Short and general; the reference for the other two."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -21,21 +21,27 @@ Parameters = dict[str, Tensor]
 class ModuleEngine:
     """One rule on copies of a module that maps inputs [batch, k] to predictions [batch, n].
 
-    For a CDF the module ends in CDF values; `algorithms.engines.heads.CdfHead.predict` makes them from logits.
+    For a CDF the module must return CDF values; `algorithms.engines.heads.CdfHead.predict` makes them from logits.
     """
 
     def __init__(self, rule: Rule, module: torch.nn.Module, predict: Callable[[Tensor], Tensor] | None = None) -> None:
         self.rule, self.module = rule, module
         self.predict = predict or (lambda y: y)
 
-    def init(self, lanes: int) -> Parameters:
-        """The module's own parameters, once per lane: name → [lanes, …]."""
-        stacked, _ = stack_module_state([self.module] * lanes)
+    def init(self, lanes: int, modules: Sequence[torch.nn.Module] | None = None) -> Parameters:
+        """The parameters of the lanes' modules, or of the engine's own for every lane: name → [lanes, …]."""
+        stacked, _ = stack_module_state(list(modules or [self.module] * lanes))
         return {name: value.detach().clone() for name, value in stacked.items()}
 
     def zeros(self, like: Parameters) -> Parameters:
         """Auxiliary weights w = 0."""
         return {name: torch.zeros_like(value) for name, value in like.items()}
+
+    def predict_all(self, theta: Parameters, x: Tensor) -> Tensor:
+        """f at x [batch, k] in every lane: [lanes, batch, n]."""
+        lane = vmap(lambda parameters: self.predict(functional_call(self.module, parameters, (x,))))
+        found: Tensor = lane(theta)
+        return found
 
     def directions(self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch) -> tuple[Parameters, Parameters]:
         """(G_θ, G_w − κw), averaged over the batch of each lane."""
@@ -78,7 +84,7 @@ class ModuleEngine:
         def predict(parameters: Parameters, inputs: Tensor) -> Tensor:
             return self.predict(functional_call(self.module, parameters, (inputs,)))
 
-        # Without curvature u must not depend on θ: its tangent is taken at a θ that gradients do not see.
+        # Without curvature u must not depend on θ: its tangent is taken at a detached θ.
         at = theta if self.rule.curvature else {name: value.detach() for name, value in theta.items()}
         f, u = jvp(lambda parameters: predict(parameters, x), (at,), (w,))[:2]
         if not self.rule.curvature:

@@ -28,7 +28,7 @@ class TensorBatch:
 
     @staticmethod
     def of(batch: Batch | TensorBatch, dtype: torch.dtype) -> TensorBatch:
-        """The batch as tensors; one that is already costs nothing."""
+        """The batch as tensors; a TensorBatch is returned as it is."""
         if isinstance(batch, TensorBatch):
             return batch
         x, x_next, rho = (torch.as_tensor(part, dtype=dtype) for part in (batch.x, batch.x_next, batch.rho))

@@ -65,7 +65,7 @@ def draw(rng, table, state):
 
 @compiled(Streams, Sampling, Integers1)
 def start_states(rng, table, state):
-    """Put every lane where an episode may start."""
+    """Set every lane to a state where an episode may start."""
     for lane in range(state.shape[0]):
         state[lane] = start(rng[lane], table)
 

@@ -85,7 +85,7 @@ class TransitionTable:
 class Sampler:
     """Lanes that walk a table, each on its own stream [lanes, 4]: a lane's transitions depend on nothing else.
 
-    state  [lanes]  where the lanes are
+    state  [lanes]  the current state of each lane
     """
 
     table: TransitionTable
@@ -129,6 +129,6 @@ def alias_table(name: str, probability: Floats) -> tuple[Floats, Integers]:
         scaled[high] -= 1.0 - scaled[low]
         if scaled[high] < 1.0:
             small.append(large.pop())
-    for rest in small:  # rounding left them a hair under 1, unless nothing may be drawn there
+    for rest in small:  # rounding left them slightly below 1; those near 0 must never be drawn
         threshold[rest] = 1.0 if scaled[rest] > 0.5 else 0.0
     return threshold, alias

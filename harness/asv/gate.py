@@ -1,10 +1,10 @@
 """`make asv-compare`: a gate on two commits, measured by asv, base and head in turns.
 
 Exact numbers (`track_*`) must not grow at all, times by no more than a factor, a process's memory by no more than 5 %
-(`harness.asv.regressions`). What noise leaves in doubt is looked at again, alone, up to four looks in all.
+(`harness.asv.regressions`). What is unclear because of noise is measured again, alone, up to four times in total.
 
-asv's own exit codes do not tell a regression from a failed build, and its `compare` always exits 0. The gate's tell
-every outcome apart.
+asv's own exit codes do not distinguish a regression from a failed build, and its `compare` always exits 0. The gate
+has one exit code per outcome.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BuildError(AsvError):
 
 
 def read(folder: Path, commit: str) -> Side:
-    """What asv stored of one turn. A failed build leaves nothing but nulls; a skipped benchmark leaves NaN."""
+    """What asv stored for one turn. A failed build leaves only nulls; a skipped benchmark leaves NaN."""
     files = list(folder.glob(f"*/{commit[:8]}-*.json"))
     if not files:
         raise AsvError(f"asv stored nothing for {commit[:8]}")
@@ -58,15 +58,15 @@ def read(folder: Path, commit: str) -> Side:
                     side.broken.add((name, words))
                 elif not math.isnan(value):
                     number = _fast(samples[i]) if kind_of((name, words)) == "time" else value
-                    side.turns.setdefault((name, words), []).append(number)  # one of each environment
+                    side.turns.setdefault((name, words), []).append(number)  # one per environment
     side.built = any_ran
     return side
 
 
 def _fast(samples: list[float]) -> float:
-    """The fastest sample but for 2 %: on a virtual machine the processor's clock falls short now and then.
+    """The fastest sample after the lowest 2 %: on a virtual machine the processor's clock sometimes shows too little.
 
-    asv's own value, the median, is at the mercy of whatever else runs.
+    asv's own value, the median, depends on whatever else runs.
     """
     return sorted(samples)[len(samples) // 50]
 
@@ -76,19 +76,19 @@ def _combinations(params: list[list[str]]) -> list[str]:
 
 
 def _selector(key: Key) -> str:
-    """As asv names what it may run: a benchmark without parameters has no brackets."""
+    """The name by which asv selects it: a benchmark without parameters has no brackets."""
     return shown(key) if key[1] else key[0]
 
 
 class Gate:
-    """Measures with the asv.conf.json of a repository, into results of its own."""
+    """Measures with the asv.conf.json of a repository, and keeps its results separate."""
 
     def __init__(self, root: Path, bench: str | None = None, turns: tuple[str, ...] = TURNS) -> None:
         self.root, self.bench, self.turns = root, bench, turns
         self.folder = root / ".asv" / "gate"
 
     def resolve(self, name: str) -> str:
-        """The commit of a name."""
+        """The commit that a name refers to."""
         found = subprocess.run(
             ["git", "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"],
             cwd=self.root, capture_output=True, text=True, check=False,
@@ -98,7 +98,7 @@ class Gate:
         return found.stdout.strip()
 
     def measure(self, commits: dict[str, str], keys: list[Key] | None = None) -> dict[str, Side]:
-        """One look: both sides in turns."""
+        """One look: measure both sides in turns."""
         sides = {"base": Side(), "head": Side()}
         for turn, side in enumerate(self.turns):
             print(f"turn {turn + 1} of {len(self.turns)}: {side} {commits[side][:8]}", file=sys.stderr, flush=True)
@@ -115,7 +115,7 @@ class Gate:
 
     def _run(self, side: str, commits: dict[str, str], keys: list[Key] | None) -> None:
         config = json.loads((self.root / "asv.conf.json").read_text())
-        # asv learns what there is to run from the commit, or, if that does not build, from the tip of a branch.
+        # asv finds the benchmarks in the commit, or, if that does not build, at the tip of a branch.
         config["branches"] = list(commits.values())
         config["results_dir"] = str(self.folder / side)
         for name in ("env_dir", "html_dir", "benchmark_dir"):
@@ -143,24 +143,24 @@ class Gate:
         _, nowhere, last = said.partition("Last error: ")
         if nowhere and "discover" not in last.splitlines()[0]:
             raise BuildError("neither commit could be built")
-        # 0: fine. 2: a build or a benchmark failed, which the results tell apart. Else asv itself gave up.
+        # 0: success. 2: a build or a benchmark failed; the results show which. Otherwise asv itself failed.
         if done.returncode not in (0, 2):
-            raise AsvError(f"asv stopped with {done.returncode}: {_last_words(said)}")
+            raise AsvError(f"asv stopped with exit code {done.returncode}: {_last_words(said)}")
 
 
 def _last_words(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "without a word"
+    return lines[-1] if lines else "no output"
 
 
 def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
-    """Measure and judge, then look again at what is doubtful until it is settled, or LOOKS are spent."""
+    """Measure and judge, then measure again what is doubtful, until it is settled or there were LOOKS looks."""
     commits = {"base": gate.resolve(base), "head": gate.resolve(head)}
     sides: dict[str, Side] = {"base": Side(), "head": Side()}
     doubtful: list[Key] | None = None
     for look in range(1, LOOKS + 1):
         if doubtful:
-            print(f"looking again: {', '.join(map(shown, doubtful))}", file=sys.stderr, flush=True)
+            print(f"measuring again: {', '.join(map(shown, doubtful))}", file=sys.stderr, flush=True)
         for side, found in gate.measure(commits, doubtful).items():
             sides[side].add(found)
         report, doubtful = judge(sides["base"], sides["head"], factor, last=look == LOOKS)
@@ -178,8 +178,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("base", help="commit to compare with")
     parser.add_argument("head", nargs="?", default="HEAD", help="commit to judge")
-    parser.add_argument("--factor", type=float, default=FACTOR, help=f"times may grow by this ({FACTOR})")
-    parser.add_argument("--bench", help="only the benchmarks that match this expression")
+    parser.add_argument(
+        "--factor", type=float, default=FACTOR, help=f"times may grow by this factor (default {FACTOR})"
+    )
+    parser.add_argument("--bench", help="only the benchmarks that match this regular expression")
     options: Any = parser.parse_args(arguments)
     if not options.factor > 1:
         parser.error(f"--factor must exceed 1, got {options.factor:g}")

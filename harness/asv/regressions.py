@@ -1,8 +1,8 @@
-"""Two commits' numbers, judged: has anything grown? `harness.asv.gate` measures them.
+"""Judge the numbers of two commits: has anything grown? `harness.asv.gate` measures them.
 
-Exact numbers must not grow at all, nor differ between a commit's turns. Times are judged by the fastest of a side's
-turns, once a second turn has come near it: a busy spell can hide a slow-down as well as feign one. peakmem is the
-process's own memory, torch and all, and hardly varies.
+Exact numbers must not grow at all, nor differ between a commit's turns. Times are judged by the fastest turn of a side,
+once a second turn is close to it: a busy period can hide a slow-down, or look like one. peakmem is the memory of the
+whole process, torch included, and hardly varies.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import product
 
-FACTOR = 1.3  # between the 1.07 of an A/A (the summary shows the largest) and the 1.5 that must be caught
+FACTOR = 1.3  # between the 1.07 of an A/A test (the summary shows the largest) and the 1.5 that must be caught
 MEMORY = 1.05  # of a process of 250 MB that imports torch
-NEAR = 1.05  # a minimum is believed when two turns came this near it
-CONFIRMED = 3  # turns of each side before anything but an exact number counts as worse
+NEAR = 1.05  # a minimum counts when a second turn is within this factor of it
+CONFIRMED = 3  # turns per side before anything except an exact number counts as worse
 WORDS = {"track": "grew", "time": "slower"}
 
 Key = tuple[str, str]  # benchmark, parameters
 
 
 class Code(IntEnum):
-    """What the gate exits with. (make turns every failure into its own 2, and prints this one.)"""
+    """Exit codes of the gate. (make exits with 2 on every failure, and prints this code.)"""
 
     words: str
 
@@ -32,7 +32,7 @@ class Code(IntEnum):
     NOISY = 3, "too noisy to tell"
     NOTHING = 4, "nothing was measured on both sides"
     BUILD = 5, "a commit did not build"
-    BROKEN = 6, "a benchmark that ran at BASE does not at HEAD"
+    BROKEN = 6, "a benchmark that ran at BASE does not run at HEAD"
 
     def __new__(cls, value: int, words: str) -> Code:
         """A number with its meaning."""
@@ -43,23 +43,24 @@ class Code(IntEnum):
 
 @dataclass
 class Side:
-    """What one commit gave: a number a turn, what failed, and whether it was built at all."""
+    """Results of one commit: one number per turn, what failed, and whether it was built at all."""
 
     built: bool = True
     turns: dict[Key, list[float]] = field(default_factory=dict)
     broken: set[Key] = field(default_factory=set)
 
     def add(self, turn: Side) -> None:
-        """Another turn's numbers beside these."""
+        """Add the numbers of another turn."""
         self.built &= turn.built
         self.broken |= turn.broken
         for key, numbers in turn.turns.items():
             self.turns.setdefault(key, []).extend(numbers)
 
     def readings(self, key: Key, last: bool) -> list[float]:
-        """Times that a verdict must hold for: the fastest turn's, if a second came near it, else none as yet.
+        """Times that a verdict must hold for: the fastest turn's, if a second turn is close to it, else none yet.
 
-        At the last look one turn may stand alone before two that agree; then a verdict must hold with it and without.
+        At the last look the fastest turn may be alone while the next two agree. Then a verdict must hold with and
+        without it.
         """
         first, second, third = sorted([*self.turns[key], math.inf, math.inf])[:3]
         if second <= NEAR * first:
@@ -76,7 +77,7 @@ class Report:
 
 
 def judge(base: Side, head: Side, factor: float = FACTOR, last: bool = True) -> tuple[Report, list[Key]]:
-    """The report, and the keys of which there is no telling: before the `last` look, those that want another one."""
+    """The report, and the undecided keys: before the `last` look, they need another look."""
     for name, side in (("BASE", base), ("HEAD", head)):
         if not side.built:
             return Report(Code.BUILD, [f"build failed: {name}"]), []
@@ -97,7 +98,7 @@ def judge(base: Side, head: Side, factor: float = FACTOR, last: bool = True) -> 
 
 
 def _worse(key: Key, base: Side, head: Side, factor: float, last: bool) -> bool | None:
-    """Did this number grow by more than it may? None if the turns do not tell."""
+    """Did this number grow by more than it may? None if the turns do not decide it."""
     before, after = base.turns[key], head.turns[key]
     if kind_of(key) == "track":
         return _exceeds(min(before), max(after), 1 + 1e-9)
@@ -117,12 +118,12 @@ def _exceeds(before: float, after: float, factor: float) -> bool:
 
 def _line(words: str, key: Key, base: Side, head: Side) -> str:
     before, after = min(base.turns[key]), (max if kind_of(key) == "track" else min)(head.turns[key])
-    ratio = f"{after / before:.3f} ×" if before else "from nothing"
+    ratio = f"{after / before:.3f} ×" if before else "from 0"
     return f"{words}: {shown(key)}  {before:.6g} → {after:.6g}  ({ratio})"
 
 
 def _summary(base: Side, head: Side, shared: list[Key]) -> str:
-    """How many numbers, and the largest ratio of times: what the machine's noise left after all."""
+    """How many numbers were compared, and the largest ratio of times, which shows the remaining noise."""
     ratios = {key: min(head.turns[key]) / min(base.turns[key]) for key in shared if kind_of(key) == "time"}
     said = f"{len(shared)} numbers compared"
     if not ratios:

@@ -1,8 +1,8 @@
-"""Make asv's site stand on its own: the scripts that it loads from elsewhere, put beside it.
+"""Make asv's site work offline: copy the scripts that it loads from other servers into it.
 
     python -m harness.asv.site .asv/html
 
-They come as npm packages, by npm itself. Without npm the site is left as asv made it, and needs the network to show
+npm downloads them as packages. Without npm the site is left as asv made it, and needs the network to show
 its graphs.
 """
 
@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-# What asv 0.6.6 asks for, by file name: the npm package that has it, and where in it.
+# What asv 0.6.6 loads, by file name: the npm package that has it, and the path inside the package.
 SCRIPTS = {
     "jquery-3.3.1.min.js": ("jquery@3.3.1", "dist/jquery.min.js"),
     "jquery.flot.min.js": ("flot@0.8.3", "jquery.flot.js"),
@@ -33,7 +33,7 @@ ELSEWHERE = re.compile(r'(<(?:script|link)\b[^>]*?\b(?:src|href)=")(https?://[^"
 
 
 def localise(text: str, have: set[str]) -> str:
-    """The page with the scripts we have taken from `vendor/`; checksums were of the other copies."""
+    """The page, which now loads the scripts that we have from `vendor/`; checksums of the other copies are removed."""
 
     def swap(match: re.Match[str]) -> str:
         before, _, name, after = match.groups()
@@ -45,7 +45,7 @@ def localise(text: str, have: set[str]) -> str:
 
 
 def vendor(html: Path, npm: str) -> set[str]:
-    """Fetch the scripts into html/vendor; the names that are there now."""
+    """Fetch the scripts into html/vendor; returns the file names that are there now."""
     folder = html / "vendor"
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
@@ -57,7 +57,7 @@ def vendor(html: Path, npm: str) -> set[str]:
                 [npm, "pack", "--silent", package], cwd=place, capture_output=True, text=True, check=False
             )
             if done.returncode:
-                print(f"npm could not fetch {package}: the site will look for it elsewhere", file=sys.stderr)
+                print(f"npm could not fetch {package}: the site will load it from the network", file=sys.stderr)
                 continue
             with tarfile.open(Path(place) / done.stdout.split()[-1]) as archive:
                 for name, path in wanted.items():
@@ -71,7 +71,7 @@ def main(html: Path) -> int:
     """Rewrite html/index.html."""
     page = html / "index.html"
     if not page.exists():
-        print(f"no {page}: `asv publish` makes it", file=sys.stderr)
+        print(f"no {page}: `asv publish` creates it", file=sys.stderr)
         return 2
     npm = shutil.which("npm")
     if npm is None:

@@ -9,8 +9,18 @@ from typing import Any
 
 import typer
 
+from harness.commands.options import (
+    INTERRUPTED,
+    RESUME,
+    ExecutorKind,
+    PredictorText,
+    Scheduler,
+    StorePath,
+    Timeout,
+    Workers,
+    check_timeout,
+)  # fmt: skip
 from harness.commands.output import AsJson, open_store, print_json, print_table
-from harness.commands.run import RESUME, StorePath
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
@@ -33,7 +43,11 @@ def compare(
     seed: int = typer.Option(0, help="Root of every stream."),
     out: Path = OutFolder,
     store: Path = StorePath,
-    workers: int | None = typer.Option(None, help="Processes; one per core by default."),
+    predictor: str | None = PredictorText,
+    executor: str = ExecutorKind,
+    workers: int | None = Workers,
+    scheduler: str | None = Scheduler,
+    timeout: float | None = Timeout,
     as_json: bool = AsJson,
 ) -> int:
     """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
@@ -44,6 +58,7 @@ def compare(
     from harness.report.page import page, writable
     from harness.runs.driver import execute
     from harness.runs.executors import executor_maker
+    from harness.runs.predictors import parse
 
     if (alpha is None) != (beta is None):
         raise ValueError("alpha and beta must be given together, or neither, for a sweep")
@@ -51,9 +66,11 @@ def compare(
         problems=split(problems), contestants=contestants(rules, targets), steps=steps, seeds=seeds, atoms=atoms,
         projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios),
         steps_given=None if alpha is None or beta is None else (alpha, beta),
+        predictor=None if predictor is None else parse(predictor),
     )  # fmt: skip
+    check_timeout(timeout)
     writable(out)
-    make = executor_maker("pool", workers, None)
+    make = executor_maker(executor, workers, scheduler)
     command = repeat(locals())
     with open_store(store) as results:
         for what, requests in (
@@ -61,9 +78,9 @@ def compare(
             ("runs", lambda: contest.final_requests(choose(contest, results))),
         ):
             with progress(what) as tick:
-                if execute(requests(), results, make, progress=tick).interrupted:
+                if execute(requests(), results, make, timeout=timeout, progress=tick).interrupted:
                     print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
-                    return 2
+                    return INTERRUPTED
         found = weigh(contest, results, choose(contest, results))
     document = as_dict(found) | {"command": command, "report": str(out / "report.html")}
     key = content_key(document)

@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from harness.commands.options import (
+    INTERRUPTED,
+    RESUME,
+    ExecutorKind,
+    PredictorText,
+    Scheduler,
+    StorePath,
+    Timeout,
+    Workers,
+    check_timeout,
+)  # fmt: skip
 from harness.commands.output import AsJson, open_store, print_json, print_table
 
 if TYPE_CHECKING:
     from harness.runs.spec import RunSpec
     from harness.runs.store import Store
 
-StorePath = typer.Option(
-    Path("results/dgtd.sqlite"), "--store", envvar="DGTD_STORE", help="The file that results live in."
-)
 Out = typer.Option(None, "--out", help="Write to this file; csv goes to stdout without it.")
-RESUME = "what is finished is kept: the same command goes on from there"
 
 
 def run(
@@ -34,10 +41,11 @@ def run(
     projection: str = typer.Option("cramer", help="Off-grid handling of the lift."),
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
-    executor: str = typer.Option("pool", help="in-process, pool or dask."),
-    workers: int | None = typer.Option(None, help="Processes of the pool; one per core by default."),
-    scheduler: str | None = typer.Option(None, help="Address of a Dask scheduler."),
-    timeout: float | None = typer.Option(None, help="Seconds that a cohort of 16 lanes may take."),
+    predictor: str | None = PredictorText,
+    executor: str = ExecutorKind,
+    workers: int | None = Workers,
+    scheduler: str | None = Scheduler,
+    timeout: float | None = Timeout,
     store: Path = StorePath,
     as_json: bool = AsJson,
 ) -> int:
@@ -46,17 +54,18 @@ def run(
     from harness.plugins import find_problem
     from harness.runs.driver import execute
     from harness.runs.executors import executor_maker
+    from harness.runs.learning import check_learner
+    from harness.runs.predictors import default_for, parse
     from harness.runs.rule_files import reference
     from harness.runs.spec import Learner, Place, Probe, Request, RunSpec, StepSchedule, log_times
 
     world = find_problem(problem)
-    if world.network is not None:
-        raise ValueError(f"problem {problem!r} has a nonlinear predictor: the linear engine can't run it")
-    if timeout is not None and not timeout > 0:
-        raise ValueError(f"timeout must be positive, got {timeout}")
+    check_timeout(timeout)
     world.target(target, atoms, projection)
-    learner = Learner(reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule))
+    chosen = default_for(world) if predictor is None else parse(predictor)
+    learner = Learner(reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule), predictor=chosen)
     spec = RunSpec(Place(problem), learner, Probe(log_times(steps)), seed)
+    check_learner(spec)
     request = Request(spec, seeds)
     make = executor_maker(executor, workers, scheduler)
     with open_store(store) as results, progress(f"{learner.rule.name} on {problem}") as tick:
@@ -68,7 +77,7 @@ def run(
         _print(found, summary.already, summary.expected)
     if summary.interrupted:
         print(f"dgtd: interrupted after {summary.done} cohorts; {RESUME}", file=sys.stderr)
-        return 2
+        return INTERRUPTED
     return 0 if found["outcomes"].keys() <= {"converged", "budget spent", "diverged"} else 2
 
 
@@ -76,6 +85,7 @@ def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
     import numpy as np
 
     from harness.runs.fingerprint import run_hash
+    from harness.runs.predictors import shown
 
     run = run_hash(spec)
     lanes = results.lanes(run, seeds)
@@ -98,6 +108,7 @@ def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
         "run": run,
         "problem": spec.place.problem,
         "rule": spec.learner.rule.name,
+        "predictor": shown(spec.learner.predictor),
         "alpha": spec.learner.alpha,
         "beta": spec.learner.beta,
         "steps": spec.probe.steps,
@@ -132,12 +143,18 @@ def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
         return
     rows = [
         [
-            r["run"], r["problem"], r["rule"], r["target"], f"{r['alpha']:g}", f"{r['beta']:g}", str(r["steps"]),
+            *(str(r[name]) for name in ("run", "problem", "rule", "predictor", "target")),
+            *(f"{r[name]:.12g}" for name in ("alpha", "beta", "steps")),
             ", ".join(f"{n} {o}" for o, n in r["outcomes"].items()),
         ]
         for r in found
-    ]  # fmt: skip
-    print_table("", ["run", "problem", "rule", "target", "alpha", "beta", "steps", "lanes"], rows, numbers={4, 5, 6})
+    ]
+    print_table(
+        "",
+        ["run", "problem", "rule", "predictor", "target", "alpha", "beta", "steps", "lanes"],
+        rows,
+        numbers={5, 6, 7},
+    )
 
 
 def export(

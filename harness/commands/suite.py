@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from harness.commands.output import AsJson, print_json, print_table
+from harness.commands.options import (
+    INTERRUPTED,
+    RESUME,
+    ExecutorKind,
+    Scheduler,
+    StorePath,
+    Timeout,
+    Workers,
+    check_timeout,
+)  # fmt: skip
+from harness.commands.output import AsJson, open_store, print_json, print_table
 
 Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.")
 Markdown = typer.Option(None, "--markdown", help="Write a Markdown table to this file, for a CI job's summary.")
@@ -28,19 +39,30 @@ def suite(
     markdown: Path | None = Markdown,
     document: Path | None = Document,
     pictures: Path | None = Pictures,
+    dry_run: bool = typer.Option(False, "--dry-run", help="Say what would run and how long it may take, and stop."),
+    executor: str = ExecutorKind,
+    workers: int | None = Workers,
+    scheduler: str | None = Scheduler,
+    timeout: float | None = Timeout,
+    store: Path = StorePath,
     as_json: bool = AsJson,
 ) -> int:
-    """Check the claims of a suite. Exit code 0: all pass; 1: one failed; 3: inconclusive; 4: nothing ran."""
+    """Check the claims of a suite. Exit codes: 0 all pass, 1 one failed, 3 inconclusive, 4 nothing ran, 5 an error."""
     from harness.commands.progress import progress
-    from harness.judging.ledger import as_junit, as_markdown, counts, exit_code, judge
+    from harness.judging.ledger import Workshop, as_junit, as_markdown, counts, exit_code, judge
+    from harness.runs.executors import executor_maker
 
     for path in (junit, markdown, document):
         if path is not None and not path.parent.is_dir():  # said now, not after the suites have run
             raise ValueError(f"no folder {str(path.parent)!r} to write {path.name!r} into")
     setting, claims, judged = _claims(name, profile, rule, seed, claim)
-    with progress(f"{len(claims)} claims") as tick:
-        done = iter(range(len(claims) + 1))
-        entries = judge(claims, setting, rule, lambda at: tick(next(done), len(claims), at))
+    check_timeout(timeout)
+    if dry_run:
+        return _dry_run(claims, setting, judged, store, as_json)
+    make = executor_maker(executor, workers, scheduler)
+    with open_store(store) as results, progress(f"{len(claims)} claims") as tick:
+        workshop = Workshop(results, make, timeout, tick)
+        entries = judge(claims, setting, rule, workshop, judged)
     title = f"dgtd suite {name} ({profile})" + (f": {judged.name}" if judged else "")
     if junit:
         junit.write_text(as_junit(entries, title))
@@ -53,7 +75,10 @@ def suite(
 
         with progress("pictures") as tick:
             draw_all(entries, pictures, tick)
-    code = exit_code(entries)
+    code = INTERRUPTED if len(entries) < len(claims) else exit_code(entries)
+    if code == INTERRUPTED:
+        words = f"interrupted; {len(entries)} of {len(claims)} verdicts are decided, and {RESUME}"
+        print(f"dgtd: {words}", file=sys.stderr)
     if as_json:
         print_json(
             {
@@ -65,9 +90,7 @@ def suite(
             }
         )
         return code
-    rows = [
-        [e.claim.id, e.status, e.finding.words if e.finding else f"not among {judged.name}'s promises"] for e in entries
-    ]
+    rows = [[e.claim.id, e.status, e.words] for e in entries]
     print_table(title, ["claim", "verdict", "evidence"], rows)
     sampled = sum(c.sampled and not c.control for c in claims)
     typer.echo(
@@ -75,6 +98,25 @@ def suite(
     )
     _explain_failures(entries, judged)
     return code
+
+
+def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool) -> int:
+    """What is needed, what is stored, and an estimate of the rest, from stored runs where there are some."""
+    from harness.judging.estimate import estimate
+    from harness.judging.ledger import needs_of
+
+    needs = [need for claim in claims if claim.promised for need in needs_of(claim, setting, judged)]
+    with open_store(store) as results:
+        found = estimate(needs, results)
+    if as_json:
+        print_json(found)
+        return 0
+    typer.echo(
+        f"{len(claims)} claims need {found['runs']} runs ({found['cohorts']} cohorts) and {found['jobs']} jobs; "
+        f"{found['missing_cohorts']} cohorts and {found['missing_jobs']} jobs are not stored"
+    )
+    typer.echo(f"estimated: {found['core_hours']:.2g} core-hours ({found['basis']})")
+    return 0
 
 
 def _write_document(entries: list, path: Path, repeat: str) -> None:
@@ -88,7 +130,7 @@ def _write_document(entries: list, path: Path, repeat: str) -> None:
 
 def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -> tuple[Any, list, Any]:
     from harness.judging.claims import Setting
-    from harness.judging.ledger import collect, share
+    from harness.judging.ledger import collect, setting_for
     from harness.runs.rule_files import reference, resolve
 
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
@@ -98,11 +140,11 @@ def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -
         from algorithms.names import unknown
 
         raise unknown("claim", prefix, [c.id for c in collect(name, judged, profile)])
-    return Setting(profile, seed, share(judged, profile)), claims, judged
+    return setting_for(judged, profile, seed), claims, judged
 
 
 def _explain_failures(entries: list, judged: Any) -> None:
-    failed = [e for e in entries if e.status in ("FAIL", "MISSED", "INCONCLUSIVE")]
+    failed = [e for e in entries if e.status in ("FAIL", "MISSED", "INCONCLUSIVE", "ERROR")]
     if not failed:
         return
     typer.echo("")
@@ -122,34 +164,47 @@ def explain(
     profile: str = Profile,
     rule: str | None = RuleText,
     seed: int = Seed,
+    executor: str = ExecutorKind,
+    workers: int | None = Workers,
+    scheduler: str | None = Scheduler,
+    timeout: float | None = Timeout,
+    store: Path = StorePath,
     as_json: bool = AsJson,
 ) -> int:
-    """The evidence of one claim, and what would turn its verdict round."""
+    """The evidence of one claim, and what would turn its verdict round. Stored evidence is not computed again."""
     from algorithms.names import unknown
-    from harness.judging.ledger import exit_code, find_suites, judge
+    from harness.judging.ledger import Workshop, evidence_of, exit_code, find_suites, judge
+    from harness.runs.executors import executor_maker
 
     name = claim.split("/")[0]
     find_suites(name)
-    setting, claims, _ = _claims(name, profile, rule, seed, "")
+    check_timeout(timeout)
+    setting, claims, judged = _claims(name, profile, rule, seed, "")
     chosen = [c for c in claims if c.id == claim]
     if not chosen:
         raise unknown("claim", claim, [c.id for c in claims])
-    (entry,) = judge(chosen, setting, rule)
+    with open_store(store) as results:
+        workshop = Workshop(results, executor_maker(executor, workers, scheduler), timeout)
+        entries = judge(chosen, setting, rule, workshop, judged)
+    if not entries:
+        return INTERRUPTED
+    (entry,) = entries
     if as_json:
-        print_json(entry.as_dict())
+        print_json(entry.as_dict() | {"evidence": evidence_of(entry.claim, setting, judged)})
         return exit_code([entry])
     finding = entry.finding
     typer.echo(f"{entry.status}: {entry.claim.says}\nsource: {entry.claim.source}")
     if finding is None:
-        typer.echo("the rule does not promise this")
+        typer.echo(entry.words)
         return exit_code([entry])
     rows = [
         ["evidence", finding.words],
+        ["where it comes from", evidence_of(entry.claim, setting, judged)],
         ["estimate", f"{finding.estimate:.6g}"],
         ["interval", f"{finding.low:.6g} … {finding.high:.6g}" if finding.low != finding.high else "none: one number"],
         ["margin", f"{finding.margin:.6g}"],
-        ["data", f"n = {finding.n}"],
-        ["false alarm", f"{finding.false_alarm:.1e}" if finding.false_alarm else "none: nothing is sampled"],
+        ["data", f"n = {finding.n}" if entry.claim.sampled else "exact: nothing is sampled"],
+        ["false alarm", f"{finding.false_alarm:.1e}" if entry.claim.sampled else "none: nothing is sampled"],
         ["smallest effect seen", "" if finding.detectable is None else f"{finding.detectable:.3g}"],
         ["seeds still needed", "none" if finding.needed is None else str(finding.needed)],
         ["what would flip it", finding.flips],

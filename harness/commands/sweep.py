@@ -9,8 +9,18 @@ from typing import Any
 import typer
 
 from harness.commands.compare import contestants, grid
+from harness.commands.options import (
+    INTERRUPTED,
+    RESUME,
+    ExecutorKind,
+    PredictorText,
+    Scheduler,
+    StorePath,
+    Timeout,
+    Workers,
+    check_timeout,
+)  # fmt: skip
 from harness.commands.output import AsJson, open_store, print_json, print_table
-from harness.commands.run import RESUME, StorePath
 
 Plot = typer.Option(None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).")
 
@@ -30,7 +40,11 @@ def sweep(
     seed: int = typer.Option(0, help="Root of every stream."),
     plot: Path | None = Plot,
     store: Path = StorePath,
-    workers: int | None = typer.Option(None, help="Processes; one per core by default."),
+    predictor: str | None = PredictorText,
+    executor: str = ExecutorKind,
+    workers: int | None = Workers,
+    scheduler: str | None = Scheduler,
+    timeout: float | None = Timeout,
     as_json: bool = AsJson,
 ) -> int:
     """Sensitivity to step sizes; the chosen ones are run again on seeds that did not choose them."""
@@ -39,28 +53,31 @@ def sweep(
     from harness.compare.contest import Contest, choose
     from harness.runs.driver import execute
     from harness.runs.executors import executor_maker
+    from harness.runs.predictors import parse
 
+    check_timeout(timeout)
     if sweep_seeds < 1:
         raise ValueError(f"sweep_seeds must be at least 1, got {sweep_seeds}")
     contest = Contest(
         problems=(problem,), contestants=contestants(rule, target), steps=steps, seeds=seeds, atoms=atoms,
         projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios), sweep_seeds=sweep_seeds,
+        predictor=None if predictor is None else parse(predictor),
     )  # fmt: skip
     if len(contest.contestants) != 1:
         raise ValueError(
             f"a sweep is of one rule and one target, got {rule!r} and {target!r}: `dgtd compare` takes more"
         )
-    make = executor_maker("pool", workers, None)
+    make = executor_maker(executor, workers, scheduler)
     with open_store(store) as results:
         with progress("sweep") as tick:
-            done = execute(contest.sweep_requests(), results, make, progress=tick)
+            done = execute(contest.sweep_requests(), results, make, timeout=timeout, progress=tick)
         if not done.interrupted:
             chosen = choose(contest, results)
             with progress("fresh seeds") as tick:
-                done = execute(contest.final_requests(chosen), results, make, progress=tick)
+                done = execute(contest.final_requests(chosen), results, make, timeout=timeout, progress=tick)
         if done.interrupted:
             print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
-            return 2
+            return INTERRUPTED
         found = compare(contest, results, chosen)
     if plot is not None:
         _plot(found, plot)

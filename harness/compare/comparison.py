@@ -42,6 +42,7 @@ class Performance:
     times: Integers
     curves: Floats
     outcomes: list[Outcome]
+    law: Floats  # [lanes, n]: the last prediction at the most visited state
     microseconds: float = np.nan
     spread: dict[str, VarianceRatio] = field(default_factory=dict)  # against its value version, if that takes part
 
@@ -144,7 +145,16 @@ def _entry(contest: Contest, store: Store, problem: str, who: Contestant, choice
     spec = contest.spec(problem, who, *choice.best)
     lanes = settled_lanes(store, spec, contest.seeds)
     curves = np.stack([lane.curves for lane in lanes])
-    return Performance(problem, who, spec, choice, spec.times(), curves, [lane.outcome for lane in lanes])
+    return Performance(
+        problem,
+        who,
+        spec,
+        choice,
+        spec.times(),
+        curves,
+        [lane.outcome for lane in lanes],
+        np.stack([lane.law for lane in lanes]),
+    )
 
 
 def _duels(contest: Contest, entries: list[Performance]) -> list[Duel]:
@@ -175,15 +185,18 @@ def _tidy(values: Floats) -> Floats:
 
 
 def _microseconds(spec: RunSpec) -> float:
-    """Of one lane-step, 16 lanes on one thread: the fastest of a few short runs."""
+    """Of one lane-step, a cohort on one thread: the fastest of a few short runs."""
     from harness.cost.timing import seconds
     from harness.runs.cohort import prepared
+    from harness.runs.spec import seeds_of
 
-    engine, state = prepared(spec).start(0)
-    steps = 500
-    call = partial(engine.run, state, steps, 1e-12, 1e-12, threads=1)
+    learning = prepared(spec)
+    state = learning.start(seeds_of(spec, 0))
+    steps = 500 if learning.linear else 20
+    options: dict[str, Any] = {"threads": 1} if learning.linear else {}
+    call = partial(learning.engine.run, state, steps, 1e-12, 1e-12, **options)
     call()
-    return 1e6 * min(seconds(call, 1) for _ in range(5)) / (steps * len(state.theta))
+    return 1e6 * min(seconds(call, 1) for _ in range(5)) / (steps * spec.learner.cohort)
 
 
 def as_dict(found: Comparison) -> dict[str, Any]:

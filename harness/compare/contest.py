@@ -12,7 +12,21 @@ from algorithms.rules import RULES
 from algorithms.targets import target_class
 from harness.plugins import find_problem
 from harness.runs.fingerprint import run_hash
-from harness.runs.spec import COHORT, Learner, Outcome, Place, Probe, Request, RuleRef, RunSpec, StepSchedule, log_times
+from harness.runs.learning import check_learner
+from harness.runs.predictors import default_for
+from harness.runs.spec import (
+    COHORT,
+    FileRef,
+    Learner,
+    Outcome,
+    Place,
+    PredictorSpec,
+    Probe,
+    Request,
+    RunSpec,
+    StepSchedule,
+    log_times,
+)
 from harness.runs.store import Store, StoredLane
 
 SWEEP_SEED = 2_000_003  # added to the root seed: lanes that choose step sizes are not those that are reported
@@ -23,7 +37,7 @@ CHOICE = "smallest mean area under RMSPBE over the sweep's lanes; a setting with
 class Contestant:
     """A rule on values, or on return distributions."""
 
-    rule: RuleRef
+    rule: FileRef
     target: str
     alias: str = ""
 
@@ -79,6 +93,7 @@ class Contest:
     steps_given: tuple[float, float] | None = None
     grid: Grid = Grid()
     sweep_seeds: int = COHORT
+    predictor: PredictorSpec | None = None  # the problem's own choice: linear, or its network
 
     def __post_init__(self) -> None:
         if self.seeds < 2:
@@ -87,15 +102,15 @@ class Contest:
             if not each:
                 raise ValueError(f"a comparison needs at least one {kind}")
         for name in self.problems:
-            world = find_problem(name)
-            if world.network is not None:
-                raise ValueError(f"problem {name!r} has a nonlinear predictor: the linear engine can't run it")
-            world.target("cdf", self.atoms, self.projection)
+            find_problem(name).target("cdf", self.atoms, self.projection)
+            for who in self.contestants:
+                check_learner(self.spec(name, who, 0.1, 0.1))
 
     def spec(self, problem: str, who: Contestant, alpha: float, beta: float, sweep: bool = False) -> RunSpec:
         """The run of one contestant on one problem."""
         schedule = StepSchedule(self.schedule)
-        learner = Learner(who.rule, alpha, beta, who.target, self.atoms, self.projection, schedule)
+        predictor = self.predictor or default_for(find_problem(problem))
+        learner = Learner(who.rule, alpha, beta, who.target, self.atoms, self.projection, schedule, predictor=predictor)
         return RunSpec(
             Place(problem), learner, Probe(log_times(self.steps)), root_seed=self.root_seed + SWEEP_SEED * sweep
         )

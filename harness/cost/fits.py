@@ -1,4 +1,4 @@
-"""Laws of cost: exact ones, solved from a few sizes and held against the rest, and growth of time."""
+"""Laws of cost: exact laws, solved from a few sizes and checked on the rest, and growth of time."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True)
 class Law:
-    """Whole coefficients, and the largest amount by which any count misses them: 0 for a law."""
+    """Integer coefficients, and the largest difference between a count and the law: 0 if the law holds."""
 
     coefficients: tuple[int, ...]
     residual: int
 
 
 def exact_law(terms: ArrayLike, counts: ArrayLike) -> Law:
-    """Solve counts = terms · coefficients from as many rows as determine it, and try it on every row.
+    """Solve counts = terms · coefficients from as many rows as it needs, and check it on every row.
 
-    terms [sizes, unknowns] are whole numbers, and so must the coefficients be: they are counts of operations.
+    terms [sizes, unknowns] are integers, and the coefficients must be integers too: they are counts of operations.
     """
     rows = [[Fraction(int(term)) for term in row] for row in np.asarray(terms)]
     y = [Fraction(int(count)) for count in np.asarray(counts)]
     unknowns = len(rows[0])
     if len(rows) <= unknowns:
-        raise ValueError(f"{len(rows)} sizes for {unknowns} coefficients leave none to try them on")
+        raise ValueError(f"{len(rows)} sizes for {unknowns} coefficients leave no size to check them on")
     solved = _solve(rows, y)
     whole = tuple(round(c) for c in solved)
     misses = [

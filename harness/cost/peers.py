@@ -1,6 +1,6 @@
-"""Steps to measure ours against: eager backprop as a user writes it, and GTD2 with explicit Jacobians or Hessians.
+"""Steps to compare ours with: eager backprop as a user writes it, and GTD2 with explicit Jacobians or Hessians.
 
-Every maker takes a Network and gives a Step on random data, so that one check can weigh them all.
+Every maker takes a Network and returns a Step on random data, so that one check can compare them all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Network:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Every layer's width, the last one's too."""
+        """The width of every layer, including the last."""
         return (self.inputs, *self.hidden, self.atoms)
 
     @property
@@ -68,14 +68,14 @@ class Network:
 
 @dataclass(frozen=True)
 class Step:
-    """One update, in place; `held` bytes it keeps between steps beside the parameters (w)."""
+    """One update, in place; it keeps `held` bytes between steps in addition to the parameters (w)."""
 
     call: Callable[[], object]
     held: int = 0
 
 
 Maker = Callable[[Network], Step]
-SMALL = 1e-6  # step sizes: nothing here is about learning
+SMALL = 1e-6  # step sizes: nothing here needs to learn
 
 
 def mlp_step(rule: Rule, network: Network, lanes: int = 1) -> Step:
@@ -113,7 +113,7 @@ def backprop(network: Network) -> Step:
 
 
 class Literal:
-    """Algorithm 1 as it is printed: every φ_j a backprop of its own; h from them, or from whole Hessians."""
+    """Algorithm 1 as it is printed: one backprop per φ_j; h from them, or from full Hessians."""
 
     def __init__(self, network: Network, hessian: bool = False, dtype: torch.dtype = torch.float32) -> None:
         engine = MlpEngine(gtd2, network.widths[:-1], network.target, dtype=dtype)
@@ -161,12 +161,12 @@ class Literal:
 
 
 def explicit_jacobian(network: Network) -> Step:
-    """m backprops a step, and all φ_j held at once."""
+    """m backprops per step, and all φ_j in memory at once."""
     literal = Literal(network)
     return Step(literal.step, held=literal.w.nbytes)
 
 
 def explicit_hessian(network: Network) -> Step:
-    """The d × d Hessian a step."""
+    """One d × d Hessian per step."""
     literal = Literal(network, hessian=True)
     return Step(literal.step, held=literal.w.nbytes)

@@ -1,4 +1,4 @@
-"""Time ratios that survive a noisy machine: A, B, A, B … in one process, the median of the per-pair ratios."""
+"""Time ratios for a noisy machine: A, B, A, B … in one process, then the median of the per-pair ratios."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def alternating(ours: Callable[[], object], theirs: Callable[[], object], pairs:
 
 
 def interleaved(calls: Sequence[Callable[[], object]], rounds: int, block: float = 0.01) -> Floats:
-    """[rounds, calls]: seconds per call, each round through all of them, so that a slow spell hits all alike."""
+    """[rounds, calls]: seconds per call, each round through all of them, so that a slow period affects all equally."""
     repeats = [max(1, round(block / max(min(seconds(call, 1) for _ in range(2)), 1e-9))) for call in calls]
     return np.array([[seconds(call, n) for call, n in zip(calls, repeats, strict=True)] for _ in range(rounds)])

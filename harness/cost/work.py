@@ -1,7 +1,7 @@
 """Exact work of a torch step: matrix products, elements touched, calls and memory, as the dispatcher sees them.
 
 torch's own FLOP counter knows matrix products only. Here everything else counts too: each operation that is not a view
-touches the elements of every tensor it is given and of every tensor it gives back (an `out=` tensor is both).
+touches the elements of every tensor it is given and of every tensor it returns (an `out=` tensor is both).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ UNTOUCHED = {
 class Work:
     """products  multiply-adds of matrix products
     elements     elements read and written by every other operation
-    calls        how often each operation ran, views apart
-    peak         most bytes alive at once that were not there before
+    calls        how often each operation ran, without views
+    peak         most bytes alive at once, without what existed before
     """
 
     products: int = 0
@@ -74,7 +74,7 @@ class _Counter(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         given = _tensors((args, kwargs))
-        for tensor in given:  # whatever arrives unknown was there before
+        for tensor in given:  # an unknown tensor existed before the call
             self._storages.setdefault(tensor.untyped_storage(), 0)
         out = func(*args, **kwargs)
         made = _tensors(out)

@@ -1,13 +1,16 @@
-"""A claim: a sentence with an id, a source, what to check, and at which error rate."""
+"""A claim: a sentence with an id and a source, and an exact check, or the runs it needs and how they are judged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from algorithms.names import unknown
 from algorithms.rule import Promise, Rule
 from harness.judging.verdicts import Finding
+from harness.runs.job import Job
+from harness.runs.spec import Request
 
 BUDGET = 1e-3  # chance of any false FAIL in one run of every suite together, split over the sampled checks
 PROFILES = ("ci", "full", "paper")
@@ -28,29 +31,47 @@ class Setting:
             raise ValueError(f"seed must be 0 or more, got {self.seed}")
 
 
+Need = Request | Job
+Needs = Callable[[Setting], list[Need]]
+# Takes what was needed, in order: a Trial for a run, for a job what its function returned.
+Judge = Callable[[list[Any], Setting], Finding]
+
+
 @dataclass(frozen=True)
 class Claim:
-    """control   a wrong algorithm that the same check must FAIL: the check's own proof that it can
-    promise      what a rule must have promised for the claim to bind it
-    sampled      takes a share of the false-alarm budget; a FAIL is confirmed on fresh seeds
-    figure       what a figure of the paper shows: if it does not hold here, that is a finding, and no failure of ours
+    """Exact (`check`, nothing sampled), or sampled: `needs` names runs and jobs, `judge` weighs what they gave.
+
+    control   a wrong algorithm that the same check must FAIL: the check's own proof that it can
+    promise   what a rule must have promised for the claim to bind it
+    figure    what a figure of the paper shows: if it does not hold here, that is a finding, and no failure of ours
     """
 
     id: str
     says: str
     source: str
-    check: Callable[[Setting], Finding]
+    check: Callable[[Setting], Finding] | None = None
+    needs: Needs | None = None
+    judge: Judge | None = None
     rule: Rule | None = None
     promise: Promise | None = None
     control: bool = False
-    sampled: bool = False
     figure: bool = False
     profiles: tuple[str, ...] = PROFILES
+
+    def __post_init__(self) -> None:
+        exact, sampled = self.check is not None, self.needs is not None and self.judge is not None
+        if exact == sampled:
+            raise ValueError(f"claim {self.id!r} must have a check, or needs and a judge")
 
     @property
     def suite(self) -> str:
         """The first word of the id."""
         return self.id.split("/")[0]
+
+    @property
+    def sampled(self) -> bool:
+        """Whether it rests on sampled numbers: it has a share of the budget, and a FAIL is confirmed on fresh seeds."""
+        return self.needs is not None
 
     @property
     def promised(self) -> bool:

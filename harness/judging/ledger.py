@@ -5,32 +5,48 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from algorithms.names import look_up
 from algorithms.rule import Rule
-from harness.judging.claims import BUDGET, Claim, Setting, Suite
+from harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
 from harness.judging.verdicts import Finding, Verdict, confirmed
 from harness.plugins import installed
+from harness.runs.driver import Summary, execute, missing
+from harness.runs.executors import InProcess
+from harness.runs.fingerprint import run_hash
+from harness.runs.job import Job
+from harness.runs.rule_files import reference_of
+from harness.runs.spec import Request
+from harness.runs.store import Store
 
 FRESH = 1_000_003  # added to the seed where a FAIL is looked at again
 
-PASSED, FAILED, INCONCLUSIVE, NOTHING = 0, 1, 3, 4
+PASSED, FAILED, INCONCLUSIVE, NOTHING, BROKEN = 0, 1, 3, 4, 5
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the ledger. `finding` is None where the rule did not promise the claim."""
+    """A line of the ledger. `finding` is None where the rule did not promise the claim, and where a check raised."""
 
     claim: Claim
     finding: Finding | None
     command: str
+    error: str = ""
+
+    @property
+    def words(self) -> str:
+        """The evidence in words, or why there is none."""
+        return self.finding.words if self.finding else self.error or "not promised by the rule"
 
     @property
     def status(self) -> str:
         """What the table shows."""
+        if self.error:
+            return "ERROR"
         if self.finding is None:
             return "NOT PROMISED"
         if self.claim.control:
@@ -47,10 +63,12 @@ class Entry:
             "says": claim.says,
             "source": claim.source,
             "control": claim.control,
+            "sampled": claim.sampled,
             "rule": claim.rule.name if claim.rule else None,
             "promise": str(claim.promise) if claim.promise else None,
             "status": self.status,
             "finding": self.finding.as_dict() if self.finding else None,
+            "error": self.error,
             "command": self.command,
         }
 
@@ -85,27 +103,141 @@ def share(rule: Rule | None, profile: str) -> float:
     return BUDGET / max(sampled, 1)
 
 
+def setting_for(rule: Rule | None, profile: str, seed: int) -> Setting:
+    """One setting for the command line and for pytest: the share does not depend on which claims are asked for."""
+    Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
+    return Setting(profile, seed, share(rule, profile))
+
+
+def exact_finding(suite: str, claim: str, profile: str, seed: int, rule: Rule | None = None) -> dict[str, Any]:
+    """What a worker does for an exact claim: find it again, by name, and check it."""
+    (found,) = [each for each in find_suites(suite)[suite](rule) if each.id == claim]
+    assert found.check is not None
+    return found.check(Setting(profile, seed)).as_dict()
+
+
+def needs_of(claim: Claim, setting: Setting, judged: Rule | None) -> list[Need]:
+    """Runs and jobs of a claim; an exact one is a job of its own."""
+    if claim.needs is not None:
+        return claim.needs(setting)
+    rule = None if judged is None else reference_of(judged)
+    made = installed("suites")
+    module = made[claim.suite].value.split(":")[0] if claim.suite in made else __name__
+    job = Job.of(exact_finding, rule, suite=claim.suite, claim=claim.id, profile=setting.profile, seed=setting.seed)
+    return [replace(job, package=module.split(".")[0])]
+
+
+def evidence_of(claim: Claim, setting: Setting, judged: Rule | None) -> str:
+    """In words, what a claim rests on: what is sampled, how much of it, and from which seed."""
+    needs = needs_of(claim, setting, judged)
+    if not claim.sampled:
+        return "computed exactly, nothing is sampled"
+    requests, jobs = _sorted(needs)
+    lanes = f"{len(requests)} runs of {max(r.seeds for r in requests)} lanes" if requests else ""
+    made = ", ".join(sorted({job.function.split(":")[1] for job in jobs}))
+    parts = [lanes, f"{len(jobs)} jobs ({made})" if jobs else ""]
+    return f"sampled: {' and '.join(part for part in parts if part)}, root seed {setting.seed}"
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where evidence is stored and who makes it."""
+
+    store: Store
+    make: Callable[[], Executor] = InProcess
+    timeout: float | None = None
+    progress: Callable[[int, int], None] = lambda done, total: None
+
+    def gather(self, needs: Iterable[Need]) -> Summary:
+        """Run what is missing, each need once."""
+        requests, jobs = _sorted(needs)
+        return execute(requests, self.store, self.make, jobs=jobs, timeout=self.timeout, progress=self.progress)
+
+    def missing(self, needs: Iterable[Need]) -> int:
+        """How many cohorts and jobs are not stored."""
+        requests, jobs = _sorted(needs)
+        return len(missing(self.store, requests, jobs))
+
+    def evidence(self, need: Need) -> Any:
+        """The trial of a run, or the result of a job; ValueError if it failed."""
+        if isinstance(need, Job):
+            outcome, result, error = self.store.job(need.hash)
+            if not outcome.settled:
+                raise ValueError(f"{outcome}: {error}")
+            return result
+        run = run_hash(need.spec)
+        for lane in self.store.lanes(run, need.seeds):
+            if not lane.outcome.settled:
+                name = need.spec.learner.rule.name
+                raise ValueError(f"{name} on {need.spec.place.problem}: {lane.outcome}: {lane.error}")
+        return self.store.trial(run, need.spec.times(), need.seeds)
+
+
+def _sorted(needs: Iterable[Need]) -> tuple[list[Request], list[Job]]:
+    listed = list(needs)
+    return [each for each in listed if isinstance(each, Request)], [each for each in listed if isinstance(each, Job)]
+
+
 def judge(
     claims: Iterable[Claim],
     setting: Setting,
     rule_text: str | None = None,
-    progress: Callable[[str], None] = lambda claim: None,
+    workshop: Workshop | None = None,
+    judged: Rule | None = None,
 ) -> list[Entry]:
-    """Check each claim; a sampled FAIL is looked at again on fresh seeds before it stands."""
-    entries = []
-    for claim in claims:
-        progress(claim.id)
-        finding = _finding(claim, setting) if claim.promised else None
-        entries.append(Entry(claim, finding, repeat_command(claim, setting, rule_text)))
-    return entries
+    """Gather the evidence of all claims, then judge each; a sampled FAIL is looked at again before it stands.
+
+    Claims whose evidence is not there, because somebody interrupted, have no entry.
+    """
+    listed = list(claims)
+    if workshop is None:
+        with Store(":memory:") as store:
+            return judge(listed, setting, rule_text, Workshop(store), judged)
+    needs = {claim.id: needs_of(claim, setting, judged) for claim in listed if claim.promised}
+    workshop.gather(need for each in needs.values() for need in each)
+    entries, again = {}, replace(setting, seed=setting.seed + FRESH)
+    for claim in listed:
+        command = repeat_command(claim, setting, rule_text)
+        if not claim.promised:
+            entries[claim.id] = Entry(claim, None, command)
+        elif not _unfinished(workshop, needs[claim.id]):
+            entries[claim.id] = _entry(claim, setting, needs[claim.id], workshop, command)
+    doubtful = [e.claim for e in entries.values() if e.claim.sampled and not e.claim.control and e.status in ALARMS]
+    fresh = {claim.id: needs_of(claim, again, judged) for claim in doubtful}
+    workshop.gather(need for each in fresh.values() for need in each)
+    for claim in doubtful:
+        first = entries.pop(claim.id)
+        if not _unfinished(workshop, fresh[claim.id]):
+            second = _entry(claim, again, fresh[claim.id], workshop, first.command)
+            if first.finding is not None and second.finding is not None:
+                second = replace(second, finding=confirmed(first.finding, second.finding))
+            entries[claim.id] = second
+    return [entries[claim.id] for claim in listed if claim.id in entries]
 
 
-def _finding(claim: Claim, setting: Setting) -> Finding:
-    finding = claim.check(setting)
-    if claim.sampled and not claim.control and finding.verdict is Verdict.FAIL:
-        again = claim.check(replace(setting, seed=setting.seed + FRESH))
-        return confirmed(finding, again)
-    return finding
+ALARMS = ("FAIL", "NOT REPLICATED")
+
+
+def _unfinished(workshop: Workshop, needs: list[Need]) -> bool:
+    """Whether something is neither stored nor known to have failed."""
+    try:
+        for need in needs:
+            workshop.evidence(need)
+    except ValueError as error:
+        return str(error).startswith("interrupted") or ": interrupted: " in str(error)
+    except (KeyError, IndexError):
+        return True
+    return False
+
+
+def _entry(claim: Claim, setting: Setting, needs: list[Need], workshop: Workshop, command: str) -> Entry:
+    try:
+        evidence = [workshop.evidence(need) for need in needs]
+        if claim.judge is None:
+            return Entry(claim, Finding.of(evidence[0]), command)
+        return Entry(claim, claim.judge(evidence, setting), command)
+    except Exception as error:  # one broken check must not cost the ledger
+        return Entry(claim, None, command, f"{type(error).__name__}: {error}")
 
 
 def repeat_command(claim: Claim, setting: Setting, rule_text: str | None) -> str:
@@ -125,9 +257,14 @@ def repeat_command(claim: Claim, setting: Setting, rule_text: str | None) -> str
 
 
 def exit_code(entries: list[Entry]) -> int:
-    """0 all pass, 1 a claim failed (or a control was missed), 3 inconclusive, 4 nothing ran. Figures don't count."""
+    """0 all pass, 1 a claim failed (or a control was missed), 3 inconclusive, 4 nothing ran, 5 a check raised.
+
+    What is said of the paper's figures is a finding, and sets none of them.
+    """
     if not {entry.status for entry in entries} - {"NOT PROMISED"}:
         return NOTHING
+    if any(entry.error for entry in entries):
+        return BROKEN
     statuses = {entry.status for entry in entries if not entry.claim.figure}
     if statuses & {"FAIL", "MISSED"}:
         return FAILED
@@ -136,7 +273,7 @@ def exit_code(entries: list[Entry]) -> int:
 
 def counts(entries: list[Entry]) -> str:
     """'12 PASS, 5 CAUGHT'."""
-    order = ["PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NOT PROMISED", "CAUGHT", "MISSED"]
+    order = ["PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NOT PROMISED", "CAUGHT", "MISSED", "ERROR"]
     found = [(status, sum(entry.status == status for entry in entries)) for status in order]
     return ", ".join(f"{count} {status}" for status, count in found if count)
 
@@ -160,22 +297,24 @@ def as_markdown(entries: list[Entry], title: str) -> str:
 
 
 def as_junit(entries: list[Entry], title: str) -> str:
-    """One test case a claim: a FAIL is a failure, INCONCLUSIVE an error of type 'inconclusive', unpromised a skip."""
+    """One test case per claim: a FAIL is a failure, INCONCLUSIVE an error of type 'inconclusive', unpromised a skip."""
     failures = sum(entry.status in ("FAIL", "MISSED") for entry in entries)
-    errors = sum(entry.status == "INCONCLUSIVE" and not entry.claim.figure for entry in entries)
-    skipped = sum(entry.finding is None or _open_figure(entry) for entry in entries)
+    errors = sum(entry.status in ("INCONCLUSIVE", "ERROR") and not _open_figure(entry) for entry in entries)
+    skipped = sum(entry.status == "NOT PROMISED" or _open_figure(entry) for entry in entries)
     totals = {"tests": len(entries), "failures": failures, "errors": errors, "skipped": skipped}
     suite = Element("testsuite", {"name": title, **{key: str(value) for key, value in totals.items()}})
     for entry in entries:
         case = SubElement(suite, "testcase", {"classname": entry.claim.suite, "name": entry.claim.id})
-        words = entry.finding.words if entry.finding else "not promised by the rule"
+        words = entry.words
         if entry.status in ("FAIL", "MISSED"):
             SubElement(case, "failure", {"message": words}).text = entry.command
         elif _open_figure(entry):
             SubElement(case, "skipped", {"message": f"{entry.status}: {words}"})
         elif entry.status == "INCONCLUSIVE":
             SubElement(case, "error", {"type": "inconclusive", "message": words}).text = entry.command
-        elif entry.finding is None:
+        elif entry.status == "ERROR":
+            SubElement(case, "error", {"type": "error", "message": words}).text = entry.command
+        elif entry.status == "NOT PROMISED":
             SubElement(case, "skipped", {"message": words})
     return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 

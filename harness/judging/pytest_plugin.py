@@ -6,16 +6,21 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--dgtd-rule, --dgtd-profile, --dgtd-seed, --dgtd-suite."""
+    """The options of `dgtd suite`, each with --dgtd- before it."""
     group = parser.getgroup("dgtd")
     group.addoption("--dgtd-rule", default=None, help="judge this rule: a name, or path/to/file.py:function")
     group.addoption("--dgtd-profile", default="ci", help="ci, full or paper")
     group.addoption("--dgtd-seed", default=0, type=int, help="another seed, other points and lanes")
     group.addoption("--dgtd-suite", default="all", help="one suite, or all")
+    group.addoption("--dgtd-store", default=None, help="the file that evidence lives in; none: it is forgotten")
+    group.addoption("--dgtd-executor", default="pool", help="in-process, pool or dask")
+    group.addoption("--dgtd-workers", default=None, type=int, help="processes of the pool; one per core by default")
+    group.addoption("--dgtd-scheduler", default=None, help="address of a Dask scheduler")
+    group.addoption("--dgtd-timeout", default=None, type=float, help="seconds that a cohort or a job may take")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test a claim."""
+    """One test per claim."""
     if "dgtd_claim" not in metafunc.fixturenames:
         return
     from harness.judging.ledger import collect

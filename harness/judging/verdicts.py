@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -45,6 +45,11 @@ class Finding:
         """For JSON."""
         return asdict(self) | {"verdict": str(self.verdict)}
 
+    @staticmethod
+    def of(values: dict[str, Any]) -> Finding:
+        """The inverse of `as_dict`."""
+        return Finding(**values | {"verdict": Verdict(values["verdict"])})
+
 
 def exactly(error: float, margin: float, words: str, wrong: str = "", **evidence: Any) -> Finding:
     """An exact check: no sampling, so it passes or fails. `wrong` says in words what a failure means."""
@@ -62,6 +67,13 @@ def exactly(error: float, margin: float, words: str, wrong: str = "", **evidence
         detectable=margin,
         evidence=evidence,
     )
+
+
+def agrees(error: float, margin: float, setting: Any, n: int, words: str, **evidence: Any) -> Finding:
+    """What must hold in every lane that was simulated, whichever lanes they are: a number against its margin."""
+    found = exactly(error, margin, words, **evidence)
+    flips = f"a number {'above' if error <= margin else 'at most'} {margin:.1e} in {n} lanes; it is {error:.2e}"
+    return replace(found, n=n, false_alarm=setting.false_alarm, flips=flips)
 
 
 def below(interval: Interval, margin: float, false_alarm: float, words: str, **evidence: Any) -> Finding:
@@ -109,8 +121,6 @@ def seldom(test: Sprt, failures: list[bool], words: str, **evidence: Any) -> Fin
 
 def confirmed(first: Finding, again: Finding) -> Finding:
     """A FAIL counts if fresh seeds fail too: the false-alarm rates multiply."""
-    from dataclasses import replace
-
     rate = first.false_alarm * again.false_alarm
     if again.verdict is Verdict.FAIL:
         return replace(again, false_alarm=rate, words=f"{again.words} (confirmed on fresh seeds)")

@@ -1,6 +1,6 @@
-"""E_π[T F(s') + t]: what the target policy's Bellman operator makes of every prediction, for values and for laws.
+"""E_π[T F(s') + t]: the target policy's Bellman operator applied to predictions, for values and for laws.
 
-One sparse matrix on all states and outputs at once: dense it would have (states · outputs)² entries, 763 MiB on
+One sparse matrix on all states and outputs at once: a dense one would have (states · outputs)² entries, 763 MiB on
 gymnasium's taxi with 21 atoms.
 """
 
@@ -50,12 +50,12 @@ class Backup:
         return Backup(matrix, constant)
 
     def __call__(self, F: Floats) -> Floats:
-        """Of predictions [..., states, n]."""
+        """The backup of predictions [..., states, n]."""
         flat = F.reshape(-1, self.constant.size)
         return (self.matrix @ flat.T).T.reshape(F.shape) + self.constant
 
     def tensor(self, F: torch.Tensor) -> torch.Tensor:
-        """Of one prediction [states, n], differentiably."""
+        """The backup of one prediction [states, n], differentiable."""
         rows, columns, values, constant = self._tensors
         moved = F.new_zeros(F.numel()).index_add(0, rows, values * F.flatten()[columns])
         return moved.reshape(F.shape) + constant

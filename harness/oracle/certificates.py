@@ -63,14 +63,16 @@ class Certificate:
     @property
     def kind(self) -> Class:
         """Stable, diverging, heavy-tailed, or none of them for sure."""
-        low, high = self.lyapunov
-        if self.stable:
-            return Class.STABLE
-        if low > 0:
-            return Class.DIVERGING
-        if self.stable is False and high < 0:
-            return Class.HEAVY_TAILED
-        return Class.MARGINAL
+        return classify(self.mean_square_bracket, self.lyapunov)
+
+
+def classify(radius: tuple[float, float], lyapunov: tuple[float, float]) -> Class:
+    """What a bracket of the mean-square radius and an interval of the Lyapunov exponent say together."""
+    if radius[1] < 1:
+        return Class.STABLE
+    if lyapunov[0] > 0:
+        return Class.DIVERGING
+    return Class.HEAVY_TAILED if radius[0] > 1 and lyapunov[1] < 0 else Class.MARGINAL
 
 
 @dataclass(frozen=True)
@@ -257,11 +259,16 @@ def lyapunov(
     trajectory: bool = False,
 ) -> tuple[float, float]:
     """An interval for the top exponent, per step: t over lanes, each a long product run by the linear engine itself."""
-    growth = log_growth(dynamics, lanes, steps, seed, trajectory=trajectory)
-    burnt = len(growth) // 10
-    rates = (growth[-1] - growth[burnt]) / (steps * (1 - (burnt + 1) / len(growth)))
+    rates = lyapunov_rates(dynamics, lanes, steps, seed, trajectory)
     half = student.isf((1 - confidence) / 2, lanes - 1) * rates.std(ddof=1) / np.sqrt(lanes)
     return float(rates.mean() - half), float(rates.mean() + half)
+
+
+def lyapunov_rates(dynamics: Dynamics, lanes: int, steps: int, seed: int, trajectory: bool = False) -> Floats:
+    """[lanes]: growth per step of a long product each, without its first tenth."""
+    growth = log_growth(dynamics, lanes, steps, seed, trajectory=trajectory)
+    burnt = len(growth) // 10
+    return (growth[-1] - growth[burnt]) / (steps * (1 - (burnt + 1) / len(growth)))
 
 
 def log_growth(

@@ -1,7 +1,7 @@
-"""FiniteMDP: the simulator and the exact evaluator in one object, so that they can't drift apart.
+"""FiniteMDP: the simulator and the exact evaluator in one object, so that they always agree.
 
-Everything is a sum over one table of transitions. What happens is what is listed there; what is true is what its
-expectation says. MSPBE here is without the ½ that the paper writes in front of the value version.
+Everything is a sum over one table of transitions. The simulator samples from it; exact values are expectations over
+it. MSPBE here is without the ½ that the paper writes in front of the value version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Transitions:
-    """What can happen: in `state`, after `action`, with `probability`: `next_state` and `reward`, or the end."""
+    """What can happen in `state` after `action`, with its `probability`: `next_state` and `reward`, or the end."""
 
     state: Integers
     action: Integers
@@ -169,7 +169,7 @@ class FiniteMDP:
     # ------------------------------------------------------------------ chains and distributions
 
     def transition_matrix(self, policy: Floats) -> Floats:
-        """P under a policy, rows short of 1 by the chance to end."""
+        """P under a policy; a row sums to 1 minus the probability to end."""
         o = self.transitions
         P = np.zeros((self.states, self.states))
         chance = np.where(o.ends, 0.0, o.probability * policy[o.state, o.action])
@@ -195,7 +195,7 @@ class FiniteMDP:
 
     @cached_property
     def d(self) -> Floats:
-        """The state distribution that the objectives weigh with."""
+        """The state distribution that weights the objectives."""
         if self.weights is not None:
             return self.weights
         return _stationary(self.name, self.P_behaviour) if not self.transitions.ends.any() else self._episodic()
@@ -241,7 +241,7 @@ class FiniteMDP:
         return q
 
     def return_bounds(self, most: int = 100_000) -> tuple[float, float]:
-        """The least and the largest return that the target policy can meet (for γ < 1, or episodes that must end)."""
+        """The smallest and the largest return that the target policy can get (for γ < 1, or episodes that must end)."""
         o = self.transitions
         possible = o.probability * self.target[o.state, o.action] > 0
         state, following, reward = o.state[possible], o.next_state[possible], o.reward[possible]
@@ -283,7 +283,7 @@ class FiniteMDP:
 
     @cached_property
     def theta_td(self) -> Floats:
-        """The TD fixed point, A⁺b: the smallest one where A is singular."""
+        """The TD fixed point, A⁺b: the one of smallest norm where A is singular."""
         return (np.linalg.pinv(self.A, rcond=1e-12) @ self.b).astype(float)
 
     def mspbe(self, theta: ArrayLike) -> float:
@@ -292,13 +292,13 @@ class FiniteMDP:
         return float(gap @ self.C_inverse @ gap)
 
     def mspbe_of_values(self, values: ArrayLike) -> float:
-        """The same for any v̂ [states], in the span of the features or not: how a lift's mean is judged."""
+        """The same for any v̂ [states], in the span of the features or not: used to judge a lift's mean."""
         v = np.asarray(values, dtype=float)
         gap = self.features.T @ (self.d * (self.r_pi + self.gamma * self.P_pi @ v - v))
         return float(gap @ self.C_inverse @ gap)
 
     def rmspbe(self, theta: ArrayLike) -> float:
-        """√MSPBE; rounding below 0 counts as 0."""
+        """√MSPBE; a value below 0 by rounding counts as 0."""
         return float(np.sqrt(max(self.mspbe(theta), 0.0)))
 
     def msve(self, values: ArrayLike) -> float:

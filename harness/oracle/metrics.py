@@ -1,4 +1,4 @@
-"""What is measured of predictions: many lanes and checkpoints at once, exactly, from the problem itself."""
+"""Metrics of predictions: many lanes and checkpoints at once, computed exactly from the problem itself."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Metrics:
         self.mdp, self.target = mdp, target
         self.names = target.metrics
 
-    def __call__(self, F: Floats) -> Floats:
-        """[..., metrics]; NaN where F is."""
+    def __call__(self, F: Floats, names: tuple[str, ...] = ()) -> Floats:
+        """[..., names], all of the target's if none is given; NaN where F is."""
         with np.errstate(all="ignore"):
             values = self.target.mean(F)
             of = {
@@ -36,10 +36,10 @@ class Metrics:
                 "rdmspbe": lambda: self._rdmspbe(F),
                 "cramer": lambda: self._cramer(F),
             }
-            return np.stack([of[name]() for name in self.names], axis=-1)
+            return np.stack([of[name]() for name in names or self.names], axis=-1)
 
     def of_linear(self, theta: Floats) -> Floats:
-        """Of linear predictors θ [..., n, k]."""
+        """Metrics of linear predictors θ [..., n, k]."""
         with np.errstate(all="ignore"):
             return self(np.swapaxes(theta @ self.mdp.features.T, -1, -2))
 
@@ -49,7 +49,7 @@ class Metrics:
         return np.sqrt(np.maximum((push @ self.mdp.C_inverse * push).sum(-1), 0.0))
 
     def rmspbe(self, values: Floats) -> Floats:
-        """Of values [..., states], whatever predicted them: projected onto the problem's own features."""
+        """√MSPBE of values [..., states] of any predictor: projected onto the problem's own features."""
         mdp = self.mdp
         return self._projected(mdp.r_pi + mdp.gamma * values @ mdp.P_pi.T - values)
 

@@ -99,17 +99,18 @@ class Objective:
     predictor: Predictor
 
     def _parts(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(E[Σφδ], C, C⁺E[Σφδ]) with C = E[Σφφᵀ]."""
-        weights = torch.as_tensor(self.mdp.d)
+        """(J, w* = C⁺E[Σφδ], D^½Φ [states·n, d]) with C = E[Σφφᵀ] = (D^½Φ)ᵀ(D^½Φ).
+
+        By the singular values of D^½Φ: the eigenvalues of C are their squares, and lose half of the digits.
+        """
+        root = torch.as_tensor(self.mdp.d).sqrt()[:, None]
         F, phi = self.predictor.all(theta), self.predictor.jacobian(theta)
-        delta = self._mean_delta(F)
-        flat_phi = (weights[:, None, None] * phi).flatten(0, 1)
-        push = flat_phi.T @ delta.flatten()
-        C = flat_phi.T @ phi.flatten(0, 1)
-        values, vectors = torch.linalg.eigh(C)
-        keep = values > RANK_CUT * values[-1].clamp(min=1e-300)
-        w = vectors[:, keep] @ ((vectors[:, keep].T @ push) / values[keep])
-        return push, C, w
+        delta = (root * self._mean_delta(F)).flatten()
+        phi = (root[..., None] * phi).flatten(0, 1)
+        left, singular, right = torch.linalg.svd(phi, full_matrices=False)
+        keep = singular > RANK_CUT**0.5 * singular[0].clamp(min=1e-150)
+        along = torch.where(keep, left.T @ delta, 0.0)
+        return along @ along, right.T @ (along / torch.where(keep, singular, 1.0)), phi
 
     def _mean_delta(self, F: Tensor) -> Tensor:
         """E[ρ(T F(s') + t) | s] − F(s), [states, n]. E[ρ | s] = 1, so ρ need not weigh F(s)."""
@@ -121,38 +122,54 @@ class Objective:
 
     def value(self, theta: ArrayLike) -> float:
         """J(θ)."""
-        push, _, w = self._parts(_vector(theta))
-        return float(push @ w)
+        return float(self._parts(_vector(theta))[0])
 
     def optimal_w(self, theta: ArrayLike) -> Floats:
         """w*(θ) = C⁺E[Σφδ]."""
-        return self._parts(_vector(theta))[2].numpy()
+        return self._parts(_vector(theta))[1].numpy()
 
     def distance_to_optimal_w(self, theta: ArrayLike, w: ArrayLike) -> float:
         """‖w − w*(θ)‖_C."""
-        _, C, best = self._parts(_vector(theta))
-        gap = _vector(w) - best
-        return float((gap @ C @ gap).clamp(min=0.0).sqrt())
+        return float(self._distance(_vector(theta), _vector(w)))
+
+    def _distance(self, theta: Tensor, w: Tensor) -> Tensor:
+        _, best, phi = self._parts(theta)
+        return (phi @ (w - best)).norm()
 
     def rank(self, theta: ArrayLike) -> int:
         """The rank of E[Σφφᵀ]; Theorem 2 asks for d."""
-        values = torch.linalg.eigvalsh(self._parts(_vector(theta))[1])
-        return int((values > RANK_CUT * values[-1]).sum())
+        singular = torch.linalg.svdvals(self._parts(_vector(theta))[2])
+        return int((singular > RANK_CUT**0.5 * singular[0]).sum())
 
     def gradient(self, theta: ArrayLike) -> Floats:
         """∇J(θ) by differentiating the projection itself: no w, no rule.
 
         J = max_w 2 E[Σφδ]ᵀw − wᵀCw. At the maximiser its gradient is the partial one, for any w* (Danskin).
         """
-        at = _vector(theta)
-        w = self._parts(at)[2]
+        return self._gradient(_vector(theta)).numpy()
+
+    def _gradient(self, at: Tensor) -> Tensor:
+        w = self._parts(at)[1]
 
         def lagrangian(theta: Tensor) -> Tensor:
             F, u = jvp(self.predictor.all, (theta,), (w,))[:2]
             d = torch.as_tensor(self.mdp.d)[:, None]
             return (d * (2 * self._mean_delta(F) * u - u * u)).sum()
 
-        return grad(lagrangian)(at).numpy()
+        found: Tensor = grad(lagrangian)(at)
+        return found
+
+    def along(self, theta: ArrayLike, w: ArrayLike) -> dict[str, Floats]:
+        """J, ‖∇J‖ and ‖w − w*‖_C of many lanes θ, w [lanes, d] at once; NaN where one of them is not finite."""
+        at, aux = (np.asarray(part, dtype=float) for part in (theta, w))
+        alive = np.isfinite(at).all(1) & np.isfinite(aux).all(1)
+        points, weights = torch.as_tensor(at[alive]), torch.as_tensor(aux[alive])
+        out = {name: np.full(len(at), np.nan) for name in ("J", "gradient", "w_gap")}
+        if alive.any():
+            out["J"][alive] = vmap(lambda point: self._parts(point)[0])(points).numpy()
+            out["gradient"][alive] = vmap(self._gradient)(points).norm(dim=1).numpy()
+            out["w_gap"][alive] = vmap(self._distance)(points, weights).numpy()
+        return out
 
     def mean_update(self, rule: Rule, theta: ArrayLike, w: ArrayLike) -> tuple[Floats, Floats]:
         """The exact mean of (−G_θ, G_w − κw): a sum over (s, a, s'), nothing sampled."""

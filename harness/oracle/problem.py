@@ -19,7 +19,7 @@ class Problem:
 
     support   a range that holds every return and a little more: where the lift's atoms lie
     network   for a nonlinear problem, a function that makes its torch module (inputs: one-hot states)
-    drawing   an ASCII picture, for problems that have a place
+    drawing   an ASCII picture, for problems that have a layout
     """
 
     mdp: FiniteMDP

@@ -1,9 +1,9 @@
 """A bracket for the spectral radius of a positive map on symmetric matrices, such as X ↦ E[M X Mᵀ].
 
-Whatever X, 𝓛(X) ⪯ λX with X ≻ 0 proves radius ≤ λ (Collatz–Wielandt): a good X makes the bound tight, a poor one only
-makes it loose. The best X for a bound λ is the resolvent, (λ − 𝓛)X = I: it is positive definite exactly when the
-radius is below λ. From below, the range of the Perron matrix is invariant under every M, and on it 𝓛(X) ⪰ λX proves
-radius ≥ λ; and the mean proves radius ≥ (radius of E[M])².
+For every X ≻ 0, 𝓛(X) ⪯ λX proves radius ≤ λ (Collatz–Wielandt): a good X gives a tight bound, a poor one a loose
+bound. The best X for a bound λ is the resolvent, (λ − 𝓛)X = I: it is positive definite exactly when the radius is
+below λ. For the lower bound, the range of the Perron matrix is invariant under every M, and on it 𝓛(X) ⪰ λX proves
+radius ≥ λ. The mean also proves radius ≥ (radius of E[M])².
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import scipy.sparse.linalg
 
 from algorithms.checks import Floats
 
-DENSE = 1100  # unknowns up to which the map is written out as a matrix: two seconds of eigenvalues
-ROUNDING = 1e-11  # what eigenvalues of these sizes may be off by
+DENSE = 1100  # up to this many unknowns the map is stored as a matrix: its eigenvalues take two seconds
+ROUNDING = 1e-11  # possible error of eigenvalues at these sizes
 
 Map = Callable[[Floats], Floats]  # [count, side, side] → the same: one symmetric matrix, or one per state
 
@@ -34,7 +34,7 @@ class Bracket:
 
 
 def bracket(apply: Map, count: int, side: int, at_least: float = 0.0, seconds: float = 6.0) -> Bracket:
-    """Bounds of the radius of a positive map; `at_least` is a lower bound known from elsewhere."""
+    """Bounds of the radius of a positive map; `at_least` is a lower bound that is already known."""
     space = _Symmetric(count, side)
     if space.size <= DENSE:
         matrix = np.stack([space.pack(apply(space.unpack(column))) for column in np.eye(space.size)], axis=1)
@@ -94,7 +94,7 @@ def _matrix_free(apply: Map, space: _Symmetric, seconds: float) -> tuple[float, 
     radius, vector = _arnoldi(operator, start, seconds / 2)
     deadline = time.perf_counter() + seconds / 2
     high = np.inf
-    # Where the sign of 1 − radius is open, halfway to 1 is bound enough to close it.
+    # To decide the sign of 1 − radius, a bound halfway to 1 is enough.
     for bound in ((1 + radius) / 2 if radius < 1 else radius * (1 + 1e-4), radius * 1.001, radius * 1.01):
         if bound <= radius or time.perf_counter() > deadline:
             continue
@@ -120,7 +120,7 @@ def _matrix_free(apply: Map, space: _Symmetric, seconds: float) -> tuple[float, 
 
 
 def _upper_by_powers(apply: Map, space: _Symmetric, seconds: float) -> float:
-    """Sums of 𝓛ᵏ(I): positive definite whatever happens, so that there is always some bound."""
+    """Sums of 𝓛ᵏ(I): always positive definite, so that there is always some bound."""
     deadline = time.perf_counter() + seconds
     X, power, best = space.identity(), space.identity(), np.inf
     while time.perf_counter() < deadline:
@@ -136,7 +136,7 @@ def _upper_by_powers(apply: Map, space: _Symmetric, seconds: float) -> float:
 def _arnoldi(
     operator: scipy.sparse.linalg.LinearOperator, vector: Floats, seconds: float, width: int = 40
 ) -> tuple[float, Floats]:
-    """The leading eigenpair, as far as the time goes; a positive map's leading eigenvalue is real."""
+    """The leading eigenpair, as exact as the time allows; a positive map's leading eigenvalue is real."""
     deadline = time.perf_counter() + seconds
     while True:
         basis, H = _krylov(operator, vector, width)
@@ -153,7 +153,7 @@ def _krylov(operator: scipy.sparse.linalg.LinearOperator, start: Floats, width: 
     basis[0] = start / np.linalg.norm(start)
     for j in range(width):
         new = operator.matvec(basis[j])
-        for _ in range(2):  # orthogonalised twice: once leaves rounding behind
+        for _ in range(2):  # orthogonalised twice: once leaves rounding errors
             parts = basis[: j + 1] @ new
             H[: j + 1, j] += parts
             new = new - parts @ basis[: j + 1]
@@ -165,14 +165,14 @@ def _krylov(operator: scipy.sparse.linalg.LinearOperator, start: Floats, width: 
 
 
 def _positive(X: Floats) -> Floats:
-    """The nearest positive semidefinite matrices, of trace 1 in all, whatever the sign they came with."""
+    """The nearest positive semidefinite matrices, of total trace 1, for either sign of X."""
     X = X / np.trace(X.sum(0))
     values, vectors = np.linalg.eigh(X)
     return (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
 def _lower(apply: Map, X: Floats, rank_cut: float = 1e-9) -> float:
-    """min λ with 𝓛(X) ⪰ λX on the range of X."""
+    """The largest λ with 𝓛(X) ⪰ λX on the range of X."""
     largest = max(float(np.linalg.eigvalsh(x)[-1]) for x in X)
     lows = []
     for x, y in zip(X, apply(X), strict=True):
@@ -185,7 +185,7 @@ def _lower(apply: Map, X: Floats, rank_cut: float = 1e-9) -> float:
 
 
 def _upper(apply: Map, X: Floats) -> float:
-    """max λ of 𝓛(X) against X; infinite if X is not positive definite."""
+    """The smallest λ with 𝓛(X) ⪯ λX; infinite if X is not positive definite."""
     highest = 0.0
     for x, y in zip(X, apply(X), strict=True):
         try:

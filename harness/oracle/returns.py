@@ -1,8 +1,8 @@
 """Two different laws: the true law of the return, and the fixed point of the projected operator.
 
-The first is what the world does; the second is what a distributional TD method can converge to on its atoms. With
-`cramer` the second has the exact mean and too large a variance; with `nearest` even the mean is off, and it need not
-be unique.
+The first is the law of the real returns; the second is what a distributional TD method can converge to on its atoms.
+With `cramer` the second has the exact mean and too large a variance; with `nearest` even the mean is wrong, and it may
+not be unique.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from algorithms.targets import CdfTarget, cramer_distance
 from harness.oracle.backup import Backup
 from harness.oracle.mdp import FiniteMDP
 
-FINE = 1000  # cells of the fine grid, at least
+FINE = 1000  # the fine grid has at least this many cells
 SETTLED = 1e-13
 
 
@@ -41,9 +41,9 @@ def moments(mdp: FiniteMDP) -> Moments:
 
 @dataclass(frozen=True)
 class ReturnLaw:
-    """cdf [states, m − 1] at the atoms; how far its grid's moments are from the exact ones, at worst over the states.
+    """cdf [states, m − 1] at the atoms; the largest errors of its grid's moments over the states.
 
-    resolution   ℓ2 between this law and the one from a grid half as fine, at the atoms: what the grid still moves
+    resolution   ℓ2 between this law and the one from a grid half as fine, at the atoms: the grid's remaining effect
     """
 
     cdf: Floats
@@ -53,7 +53,7 @@ class ReturnLaw:
 
 
 def true_law(mdp: FiniteMDP, target: CdfTarget) -> ReturnLaw:
-    """The law of the return at the target's atoms, from a grid that is finer by a whole factor."""
+    """The law of the return at the target's atoms, from a grid that is finer by an integer factor."""
     factor = 2 * -(-FINE // (2 * target.outputs))
     laws = []
     for finer in (factor, factor // 2):
@@ -102,7 +102,7 @@ def projected_law(mdp: FiniteMDP, target: CdfTarget) -> ProjectedLaw:
 
 
 def _fixed_point(mdp: FiniteMDP, grid: CdfTarget, backup: Backup, most: int = 100_000) -> Floats:
-    """Apply the operator to point masses at v until nothing moves; every iterate is a law, so the limit is one too."""
+    """Apply the operator to point masses at v until nothing changes; every iterate is a law, so the limit is too."""
     T, t = backup.matrix, backup.constant.ravel()
     law = grid.point_mass(np.clip(mdp.v, grid.v_min, grid.v_max)).ravel()
     for _ in range(most):

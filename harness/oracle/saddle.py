@@ -14,10 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.checks import Floats, Integers
-from algorithms.engines.linear import LinearEngine
-from algorithms.rule import Rule
 from algorithms.stepping import mirror_descent, mirror_prox
-from algorithms.streams import lane_streams
 from algorithms.targets import Target
 from harness.oracle.mdp import FiniteMDP
 
@@ -29,13 +26,19 @@ class Saddle:
     mdp: FiniteMDP
     target: Target
     slack: float = 1.5  # the balls are this much larger than the solution needs
+    radius: float | None = None  # of both balls, if not by slack
 
     @cached_property
     def features(self) -> Floats:
         """[states, rank]: coordinates in which C is nonsingular."""
-        left, singular, _ = np.linalg.svd(self.mdp.features, full_matrices=False)
+        return self.mdp.features @ self._axes
+
+    @cached_property
+    def _axes(self) -> Floats:
+        """[k, rank]: an orthonormal basis of the features' row space; a linear learner never leaves it."""
+        _, singular, right = np.linalg.svd(self.mdp.features, full_matrices=False)
         rank = int((singular > 1e-10 * singular[0]).sum())
-        return left[:, :rank] * singular[:rank]
+        return right[:rank].T
 
     @cached_property
     def _samples(self) -> tuple[Floats, Floats, Floats]:
@@ -77,7 +80,7 @@ class Saddle:
     @cached_property
     def R(self) -> float:
         """The radius of both balls."""
-        return self.slack * float(np.linalg.norm(self.solution))
+        return self.radius if self.radius is not None else self.slack * float(np.linalg.norm(self.solution))
 
     # ------------------------------------------------------------------ Err
 
@@ -148,29 +151,12 @@ class Saddle:
         """The n from which the bound beats standing still."""
         return int(np.ceil((self.bound(1, delta) / self.standing_still) ** 2))
 
-    # ------------------------------------------------------------------ runs
+    def error_of(self, theta: Floats, w: Floats) -> Floats:
+        """Err of linear predictors θ, w [..., n, k], in the problem's own features."""
+        points = (part @ self._axes for part in (theta, w))
+        return self.error(*(point.reshape(*point.shape[:-2], -1) for point in points))
 
-    def sampled_errors(
-        self, rule: Rule, horizons: list[int], lanes: int, seed: int, *, extragradient: bool = False,
-        average: bool = True, step: float | None = None,
-    ) -> Floats:  # fmt: skip
-        """Err [lanes, horizons] of the averaged, projected iterate; each horizon is a run of its own, with its step.
-
-        `step` holds it constant, and average=False judges the last iterate: what a control does.
-        """
-        world = self.mdp.with_(weights=self.mdp.d)
-        engine = LinearEngine(rule, world.table, self.features, self.target)
-        shape = (self.target.outputs, self.features.shape[1])
-        out = []
-        for n in horizons:
-            streams = lane_streams(seed, range(lanes), problem=self.mdp.name, purpose="rates", horizon=n)
-            state = engine.start(np.zeros(shape), streams)
-            size = self.step(n) if step is None else step
-            engine.run(state, n, size, size, radius=self.R, average=average, extragradient=extragradient)
-            points = (state.theta_mean, state.w_mean) if average else (state.theta, state.w)
-            theta, w = (point.reshape(lanes, -1) for point in points)
-            out.append(self.error(theta, w))
-        return np.stack(out, axis=1)
+    # ------------------------------------------------------------------ without noise
 
     def field(self, theta: Floats, w: Floats) -> tuple[Floats, Floats]:
         """The exact operator: (G_θ, G_w) = (−Aᵀw, b − Aθ − Cw)."""

@@ -1,4 +1,4 @@
-"""Theorem 1 as numbers: how far a rule's exact mean update is from what it says. Shared by suite and battery."""
+"""Theorem 1 as numbers: how far a rule's exact mean update is from the theorem's. Used by suite and battery."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objecti
 
 
 def small_problem() -> Problem:
-    """Six states, two actions, off-policy, drawn once: for checks that need any problem, installed or not."""
+    """Six states, two actions, off-policy, drawn once: for checks that need any problem, even if none is installed."""
     from algorithms.streams import generator
     from harness.oracle.mdp import FiniteMDP, mix
     from harness.oracle.problem import Problem
@@ -56,12 +56,12 @@ def small_problem() -> Problem:
 
 
 def solves_w_error(rule: Rule, objective: Objective, theta: Floats) -> float:
-    """‖E[Δw]‖ at w*(θ), as a share of what pulls w there from 0; 1 if w is never updated."""
+    """‖E[Δw]‖ at w*(θ), as a share of GTD2's at w = 0; 1 if w is never updated."""
     w = objective.optimal_w(theta)
     at_optimum = np.abs(objective.mean_update(rule, theta, w)[1]).max()
     at_zero = np.abs(objective.mean_update(rule, theta, 0 * w)[1]).max()
     pull = np.abs(objective.mean_update(gtd2, theta, 0 * w)[1]).max()
-    # A w that never moves vanishes everywhere, and solves nothing.
+    # If w never moves, its update is 0 everywhere, and it solves nothing.
     return float(at_optimum / pull) if at_zero > 1e-6 * pull else 1.0
 
 

@@ -52,8 +52,8 @@ def draw(path: Path) -> None:
     ends = [100, 1e7]
     left.plot(ends, [12 * d for d in ends], ls=":", color="#999999", lw=1, zorder=0)
     left.annotate("12 d", (2e6, 12 * 2e6), xytext=(4, -12), textcoords="offset points", fontsize=8, color="#777777")
-    left.set(xlabel="parameters d", ylabel="operations a step (exact count)", xscale="log", yscale="log")
-    right.set(xlabel="parameters d", ylabel="milliseconds a step (fastest of 5 rounds)", xscale="log", yscale="log")
+    left.set(xlabel="parameters d", ylabel="operations per step (exact count)", xscale="log", yscale="log")
+    right.set(xlabel="parameters d", ylabel="milliseconds per step (fastest of 5 rounds)", xscale="log", yscale="log")
     for axis in (left, right):
         axis.grid(alpha=0.25)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False)

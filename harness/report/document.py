@@ -9,12 +9,12 @@ from harness.judging.ledger import Entry, counts, span
 
 OPENING = """# Claims
 
-Written by `{command}` on {date}: run it again to write this page anew. {counts}.
+Written by `{command}` on {date}: run it again to update this page. {counts}.
 
-PASS and FAIL are what the evidence says; CAUGHT is a wrong algorithm that the same check failed, as it must; VACUOUS is
-a bound that holds and says nothing yet; NOT REPLICATED is what a figure of the paper shows and our runs do not. All
-sampled checks of all suites together raise a false alarm in one run out of {runs:.0f}, and a FAIL is confirmed on fresh
-seeds before it stands. `dgtd explain ID` shows the evidence behind a line.
+PASS and FAIL are what the evidence says. CAUGHT is a wrong algorithm that the same check failed, as it must. VACUOUS is
+a bound that holds but is too loose to say anything yet. NOT REPLICATED is what a figure of the paper shows and our runs
+do not. All sampled checks of all suites together raise a false alarm in one run out of {runs:.0f}, and a FAIL is
+confirmed on fresh seeds before it is reported. `dgtd explain ID` shows the evidence for a claim.
 """
 
 
@@ -22,7 +22,7 @@ def as_document(entries: list[Entry], command: str, date: str, unconfirmed: str 
     """The page: first what could not be confirmed and what else was found, then one table per suite."""
     out = [OPENING.format(command=command, date=date, counts=counts(entries), runs=1 / BUDGET)]
     for title, text in (
-        ("What the paper claims and we could not confirm, or could only in part", unconfirmed),
+        ("What the paper claims and we could not confirm, or only in part", unconfirmed),
         ("What else was found", found),
     ):
         out += [f"## {title}", "", text, ""] if text else []

@@ -1,6 +1,6 @@
-"""Ink on paper: a figure as one picture for papers (SVG, PDF, PNG), and panel by panel as SVG inside a page.
+"""Draws a figure: as one picture for papers (SVG, PDF, PNG), and panel by panel as SVG inside a page.
 
-INK stands for whatever colour the page's text has, so that a figure follows the reader into dark mode.
+INK is replaced by the colour of the page's text, so that a figure also works in dark mode.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WIDTH, HEIGHT = 4.4, 3.0  # inches of a panel
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes, with its name above it if the axes do not say it."""
+    """One pair of axes; `named` if its title is shown above it."""
 
     title: str
     draw: Callable[[Any], None]
@@ -30,7 +30,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels, the file's name, and what a reader who does not see them should know."""
+    """Panels, the file's name, and a description for readers who can't see them."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class Figure:
 
 
 def save(figure: Figure, *paths: Path) -> None:
-    """The whole figure, in the format that each path ends in."""
+    """Save the whole figure, in the format that each path ends in."""
     with _paper() as plt:
         columns = min(len(figure.panels), 2)
         rows = -(-len(figure.panels) // columns)
@@ -59,7 +59,7 @@ def save(figure: Figure, *paths: Path) -> None:
 
 
 def inline(figure: Figure) -> list[str]:
-    """Each panel as SVG for a page, where a narrow screen puts one under the other."""
+    """Each panel as SVG for a page, where a narrow screen shows one below the other."""
     out = []
     with _paper() as plt:
         for i, panel in enumerate(figure.panels):
@@ -74,7 +74,7 @@ def inline(figure: Figure) -> list[str]:
 
 
 def _arrange(drawn: Any, rows: int, columns: int, below: float) -> None:
-    """Margins in inches: a layout engine measures every label of every format, and that is where the time went."""
+    """Margins in inches: a layout engine measures every label of every format, which took most of the time."""
     left, right, top, bottom = 0.68, 0.12, 0.28, 0.5
     width, height = drawn.get_size_inches()
     axes_width = (width - columns * (left + right)) / columns
@@ -100,7 +100,7 @@ def _fill(panel: Panel, axis: Any) -> None:
 
 
 def _legend(drawn: Any, axes: list[Any], columns: int) -> float:
-    """One legend under all panels, as high as the inches given back. The page has buttons instead."""
+    """One legend below all panels; returns its height in inches. The page has buttons instead."""
     handles: dict[str, Any] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -113,7 +113,7 @@ def _legend(drawn: Any, axes: list[Any], columns: int) -> float:
 
 
 def _powers(axis: Any, limits: tuple[float, float]) -> None:
-    """Ticks at powers of ten, in plain text: typesetting hundreds of small ones took half of the time."""
+    """Ticks at powers of ten, in plain text: typesetting hundreds of small labels took half of the time."""
     import numpy as np
     from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -122,7 +122,7 @@ def _powers(axis: Any, limits: tuple[float, float]) -> None:
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda x, _: "10" + f"{round(np.log10(x))}".translate(RAISED)))
         return
-    # Within about one decade powers of ten say too little.
+    # Within about one decade, powers of ten are too few ticks.
     within = limits[0] < 10.0 ** np.ceil(np.log10(limits[0])) < limits[1]
     axis.set_major_formatter(plain)
     axis.set_minor_formatter(FuncFormatter(lambda x, _: f"{x:.2g}" if f"{x:e}"[0] in "25" else "") if within else plain)
@@ -146,7 +146,7 @@ def _paper() -> Iterator[Any]:
 
 
 def _for_page(svg: str, prefix: str, words: str) -> str:
-    """Inline SVG: ids of its own, ink of the page's colour, curves marked by class, and words for who can't see it."""
+    """Inline SVG: unique ids, the page's text colour, curves marked by class, and a text for those who can't see it."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<(\w+) id="(curve-\d+)"', r'<\1 class="\2"', svg)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from harness.compare.comparison import ALPHA, NAMES, Comparison, Performance
 from harness.compare.contest import Contestant
 from harness.judging.statistics import median_interval
 from harness.report.drawing import INK, Figure, Panel
-from harness.runs.spec import RunSpec
 
 # Okabe and Ito's, which most kinds of colour blindness tell apart, and one more.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
@@ -134,41 +133,30 @@ def _drawn(values: list[float]) -> Floats:
 def _law(found: Comparison, problem: str, styles: Styles) -> Figure:
     from algorithms.targets import CdfTarget
     from harness.oracle.returns import true_law
-    from harness.runs.cohort import prepared
+    from harness.plugins import find_problem
 
     def draw(axis: Any) -> None:
-        for i, entry in enumerate(e for e in found.at(problem) if e.who.distributional):
-            run = prepared(entry.spec)
-            mdp, target = run.metrics.mdp, run.metrics.target
-            assert isinstance(target, CdfTarget)
-            state = int(np.argmax(mdp.d))
-            z = target.support
-            if i == 0:
-                law = np.append(true_law(mdp, target).cdf[state], 1.0)
-                axis.step(z, law, where="post", color=INK, lw=2.2, alpha=0.55, label="true law")
-            with np.errstate(all="ignore"):
-                F = _final_theta(entry.spec) @ mdp.features[state]  # [lanes, n]
-            F = np.concatenate([F, np.ones((len(F), 1))], axis=1)
+        world = find_problem(problem)
+        target = world.target("cdf", found.contest.atoms, found.contest.projection)
+        assert isinstance(target, CdfTarget)
+        state, z = int(np.argmax(world.mdp.d)), target.support
+        law = np.append(true_law(world.mdp, target).cdf[state], 1.0)
+        axis.step(z, law, where="post", color=INK, lw=2.2, alpha=0.55, label="true law")
+        for entry in (e for e in found.at(problem) if e.who.distributional):
+            F = np.concatenate([entry.law, np.ones((len(entry.law), 1))], axis=1)
             low, middle, high = np.nanquantile(np.where(np.isfinite(F), F, np.nan), [0.1, 0.5, 0.9], axis=0)
             axis.step(z, middle, where="post", **styles.line(entry.who))
             axis.fill_between(
                 z, low, high, step="post", color=styles.colour(entry.who), alpha=0.15, lw=0, gid=styles.gid(entry.who)
             )  # fmt: skip
-        axis.set(xlabel=f"return from state {state}, the most visited", ylabel="F(z)")
+        axis.set(xlabel=f"return from state {state + 1}, the most visited", ylabel="F(z)")
 
     words = (
         f"The law of the return on {problem}, as cumulative distribution functions: true (grey), and learned (median "
-        "of 16 lanes, band from the tenth to the ninetieth percentile)."
+        "over seeds, band from the tenth to the ninetieth percentile)."
     )
     name = file_name(found, "law", problem)
     return Figure(name, f"Return distribution on {problem}", words, (Panel("law", draw),))
-
-
-@lru_cache(maxsize=64)
-def _final_theta(spec: RunSpec) -> Floats:
-    from harness.runs.cohort import prepared
-
-    return prepared(spec).final_theta()
 
 
 def _across(

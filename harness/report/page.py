@@ -19,15 +19,15 @@ from harness.report.words import answer, question
 from harness.runs.fingerprint import machine_facts
 
 FORMATS = ("svg", "pdf", "png")  # for papers
-Cell = tuple[str, float | str, bool]  # what is shown, what is sorted by, whether it won
+Cell = tuple[str, float | str, bool]  # text shown, sort key, whether it won
 
 
 def page(found: Comparison, command: str, out: Path, progress: Callable[[int, int], None] = lambda i, n: None) -> Path:
-    """Write report.html, and the figures beside it; give its path."""
+    """Write report.html, and the figures next to it; return its path."""
     writable(out)
     made = figures(found)
     drawn = {}
-    for old in (out / "figures").glob("*.*"):  # of another comparison into the same folder
+    for old in (out / "figures").glob("*.*"):  # from another comparison in the same folder
         if old.suffix[1:] in FORMATS and re.match(r"(learning|law)-|(spread|survival|sensitivity)\.", old.name):
             old.unlink()
     for i, figure in enumerate(made):
@@ -40,7 +40,7 @@ def page(found: Comparison, command: str, out: Path, progress: Callable[[int, in
 
 
 def writable(out: Path) -> None:
-    """Complain before the work, not after it."""
+    """Check that `out` can be written before the work, not after it."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / ".writable").touch()
@@ -54,12 +54,12 @@ def _document(found: Comparison, command: str, drawn: dict[str, str]) -> str:
     body = [
         "<main>",
         "<header>",
-        "<h1>GTD2 and its kin, compared</h1>",
+        "<h1>GTD2 and related rules, compared</h1>",
         f'<p class="lead"><strong>{escape(question(found))}</strong> {escape(answer(found))}</p>',
         f'<p class="soft">{contest.seeds} paired seeds, {contest.steps:,} steps, {contest.atoms} atoms '
-        f"({escape(contest.projection)}). Lines are medians over seeds, bands their {1 - ALPHA:.0%} intervals; a "
-        "dashed line is a rule on return distributions. Diverged lanes count as infinitely bad, and none is left "
-        "out.</p>",
+        f"({escape(contest.projection)}). Lines are medians over seeds, bands are their {1 - ALPHA:.0%} "
+        "intervals. A dashed line is a rule on return distributions. Diverged lanes count as infinitely bad, and no "
+        "lane is left out.</p>",
         "</header>",
         _keys(found),
     ]
@@ -93,7 +93,7 @@ def _figure(figure: Figure) -> str:
 
 
 def _keys(found: Comparison) -> str:
-    """Buttons that are the legend too."""
+    """Buttons that are also the legend."""
     styles = Styles(found.contest.contestants)
     out = []
     for who in found.contest.contestants:
@@ -113,7 +113,7 @@ def _keys(found: Comparison) -> str:
 
 
 def _table(caption: str, columns: list[str], rows: list[list[Cell]], text: frozenset[int] = frozenset({0})) -> str:
-    """Sortable, and scrolling by itself where it is too wide."""
+    """A sortable table that scrolls if it is too wide."""
     head = "".join(
         f'<th scope="col"{_text(i, text)}><button type="button">{escape(column)}</button></th>'
         for i, column in enumerate(columns)
@@ -156,7 +156,7 @@ def _summary(found: Comparison, problem: str) -> str:
     metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
     columns = ["rule", "α", "β"]
     columns += [f"{NAMES[m]}, {number}" for m in metrics for number in ("final", "area")]
-    columns += [f"steps to {TARGET:.0%}", "diverged", "µs a step", f"ms to {TARGET:.0%}"]
+    columns += [f"steps to {TARGET:.0%}", "diverged", "µs per step", f"ms to {TARGET:.0%}"]
     rows = []
     for entry in here:
         row: list[Cell] = [
@@ -213,7 +213,7 @@ def _spreads(found: Comparison) -> str:
         "<h3>Variance across seeds, distributional over value</h3>"
         + _table("Variance ratios", columns, rows, frozenset({0, 1}))
         + '<p class="soft">Below 1: the distributional form varies less. Interval: Morgan; p: Spearman on sums and '
-        "differences. Where both forms take the very same path the ratio is 1.</p>"
+        "differences. Where both forms take exactly the same path the ratio is 1.</p>"
     )
 
 
@@ -235,7 +235,7 @@ def _sweep(found: Comparison) -> str:
     columns = ["problem", "rule", "α chosen", "β chosen", "settings with diverged lanes", "seconds"]
     return (
         "<section><h2>How the step sizes were chosen</h2>"
-        f'<p class="soft">{escape(CHOICE[0].upper() + CHOICE[1:])}. {found.contest.sweep_seeds} lanes a setting, on '
+        f'<p class="soft">{escape(CHOICE[0].upper() + CHOICE[1:])}. {found.contest.sweep_seeds} lanes per setting, on '
         "seeds that are not reported. Seconds are what the sweep's lanes took on one core.</p>"
         + _table("Step sizes", columns, rows, frozenset({0, 1}))
         + "</section>"
@@ -253,7 +253,7 @@ def _ledger(found: Comparison) -> str:
             (_number(duel.result.median_difference), duel.result.median_difference, False),
             (f"{better.estimate:.2f} [{better.low:.2f}, {better.high:.2f}]", better.estimate, False),
             (f"{duel.p:.2g}", duel.p, False),
-            (duel.winner or "not told apart", duel.winner or "~", False),
+            (duel.winner or "no difference found", duel.winner or "~", False),
         ]
 
     columns = ["problem", "number", "A", "B", "median A − B", "chance that A is lower", "p (Holm)", "lower"]
@@ -270,9 +270,9 @@ def _colophon(found: Comparison, command: str) -> str:
     facts = json.loads(machine_facts())
     lines = "\n".join(f"{key:10} {value}" for key, value in facts.items())
     return (
-        "<section><h2>Again</h2>"
+        "<section><h2>How to reproduce this page</h2>"
         f'<pre tabindex="0">{escape(command)}</pre>'
         f'<pre tabindex="0">{escape(lines)}</pre>'
-        '<p class="soft">The same command gives the same numbers, times apart. Method: Qu, Mannor and Xu, '
+        '<p class="soft">The same command gives the same numbers, except times. Method: Qu, Mannor and Xu, '
         "Nonlinear Distributional Gradient Temporal-Difference Learning, ICML 2019.</p></section>"
     )

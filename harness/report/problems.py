@@ -10,11 +10,11 @@ import numpy as np
 from harness.oracle.problem import Problem
 from harness.oracle.returns import true_law
 
-GRAPH_MOST = 40  # states above which arrows become a thicket, and the transition matrix is shown instead
+GRAPH_MOST = 40  # with more states the arrows are unreadable, and the transition matrix is shown instead
 
 
 def draw(problem: Problem, path: Path) -> None:
-    """Write the picture to `path`; its ending says the format (png, svg, pdf)."""
+    """Write the picture to `path`; its ending sets the format (png, svg, pdf)."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -65,7 +65,7 @@ def _graph(axis: Any, problem: Problem) -> None:
 
 def _matrix(axis: Any, problem: Problem) -> None:
     image = axis.imshow(problem.mdp.P_behaviour, cmap="Greys", aspect="equal")
-    axis.set(xlabel="next state", ylabel="state", title="chance of a move under the behaviour")
+    axis.set(xlabel="next state", ylabel="state", title="probability of a move under the behaviour")
     axis.figure.colorbar(image, ax=axis, shrink=0.8)
 
 
@@ -91,5 +91,5 @@ def _law(axis: Any, problem: Problem) -> None:
         cdf = np.append(law.cdf[s], 1.0)
         axis.step(target.support, cdf, style, where="post", label=f"state {s + 1}")  # type: ignore[attr-defined]
     title = "the law of the return, most visited states"
-    axis.set(xlabel="return (units of reward)", ylabel="probability of at most that", title=title, ylim=(-0.03, 1.03))
+    axis.set(xlabel="return (units of reward)", ylabel="probability of at most this", title=title, ylim=(-0.03, 1.03))
     axis.legend(fontsize=8)

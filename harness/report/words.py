@@ -14,11 +14,11 @@ def question(found: Comparison) -> str:
     """One sentence."""
     names = _list([who.label for who in found.contest.contestants])
     where = _list(list(found.contest.problems))
-    return f"Which of {names} brings the projected Bellman error down best on {where}, and which varies least?"
+    return f"Which of {names} reduces the projected Bellman error most on {where}, and which varies least?"
 
 
 def answer(found: Comparison) -> str:
-    """Two sentences, from the tests and nothing else."""
+    """Two sentences, based on the tests only."""
     return f"{_winners(found)} {_spread(found)}"
 
 
@@ -42,13 +42,13 @@ def _winners(found: Comparison) -> str:
 def _spread(found: Comparison) -> str:
     pairs = [entry for entry in found.entries if entry.spread]
     if not pairs:
-        return "Spread across seeds was not compared: that takes a rule on values and on distributions, and four seeds."
+        return "Spread across seeds was not compared: it needs a rule on values and on distributions, and four seeds."
     smaller, larger = ([e for e in pairs if _verdict(e) == side] for side in (-1, 1))
     rest = len(pairs) - len(smaller) - len(larger)
     places = f" ({_list([f'{e.who.rule.name} on {e.problem}' for e in smaller])})" if smaller else ""
     return (
         f"Across seeds, the distributional form's final RMSPBE varies less than its value form's in {len(smaller)} of "
-        f"{len(pairs)} cases{places}, more in {len(larger)}, and no test tells them apart in {rest}."
+        f"{len(pairs)} cases{places}, more in {len(larger)}, and the tests find no difference in {rest}."
     )
 
 

@@ -5,22 +5,93 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
+from typing import Any
 
 from harness.runs.cohort import CohortResult, Task, failed_cohort, run_cohort
-from harness.runs.executors import capacity, pool
+from harness.runs.executors import InProcess, capacity, pool, watch
 from harness.runs.fingerprint import run_hash
-from harness.runs.spec import Outcome, Request, RunSpec, unique
+from harness.runs.job import Job, JobResult, JobTask, run_job
+from harness.runs.spec import Outcome, Request, RunSpec, seeds_of, unique
 from harness.runs.store import Store
 
-SPARE = 2  # cohorts submitted beyond the executor's workers, so that none waits for the next one
+LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
+SPARE = 2  # tasks submitted beyond the executor's workers, so that none waits for the next one
 
-Work = tuple[RunSpec, int]  # a run, and a cohort of it
+
+@dataclass(frozen=True)
+class CohortWork:
+    """A cohort of a run."""
+
+    spec: RunSpec
+    cohort: int
+    alone: bool = False
+
+    @property
+    def whole(self) -> RunSpec:
+        """What fails together."""
+        return self.spec
+
+    @property
+    def culprit(self) -> str:
+        """What to blame if the worker dies."""
+        return f"rule {self.spec.learner.rule.name}"
+
+    def submit(self, executor: Executor, timeout: float | None) -> Future[Any]:
+        """Hand it over."""
+        return executor.submit(run_cohort, Task.of(self.spec, self.cohort, timeout))
+
+    def failed(self, outcome: Outcome, error: str) -> CohortResult:
+        """A result that says why there is none."""
+        return failed_cohort(run_hash(self.spec), self.cohort, seeds_of(self.spec, self.cohort), outcome, error)
+
+    def save(self, store: Store, result: Any) -> None:
+        """One transaction."""
+        store.save(self.spec, result)
+
+
+@dataclass(frozen=True)
+class JobWork:
+    """A job."""
+
+    job: Job
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may run beside it."""
+        return self.job.alone
+
+    @property
+    def whole(self) -> Job:
+        """What fails together."""
+        return self.job
+
+    @property
+    def culprit(self) -> str:
+        """What to blame if the worker dies."""
+        return f"rule {self.job.rule.name}" if self.job.rule else self.job.name
+
+    def submit(self, executor: Executor, timeout: float | None) -> Future[Any]:
+        """Hand it over."""
+        return executor.submit(run_job, JobTask(self.job.to_json(), self.job.hash, self.job.parts, timeout))
+
+    def failed(self, outcome: Outcome, error: str) -> JobResult:
+        """A result that says why there is none."""
+        return JobResult(self.job.hash, outcome, error=error)
+
+    def save(self, store: Store, result: Any) -> None:
+        """One transaction."""
+        store.save_job(self.job, result)
+
+
+Work = CohortWork | JobWork
 
 
 class RefusedError(ValueError):
@@ -41,13 +112,13 @@ class Summary:
         return self.already + self.done < self.expected
 
 
-def missing(store: Store, requests: Iterable[Request]) -> list[Work]:
-    """Cohorts that are wanted and not settled in the store, each once."""
+def missing(store: Store, requests: Iterable[Request], jobs: Iterable[Job] = ()) -> list[Work]:
+    """What is wanted and not settled in the store, each once: jobs first, then cohorts, long ones first."""
     found: list[Work] = []
-    for request in unique(requests):
-        settled = store.settled(run_hash(request.spec))
-        found += [(request.spec, cohort) for cohort in request.cohorts if cohort not in settled]
-    return found
+    for request in sorted(unique(requests), key=lambda each: -each.spec.probe.steps):
+        settled = store.settled(run_hash(request.spec), request.spec.learner.cohort)
+        found += [CohortWork(request.spec, cohort) for cohort in request.cohorts if cohort not in settled]
+    return [*(JobWork(job) for job in dict.fromkeys(jobs) if not store.has_job(job.hash)), *found]
 
 
 def execute(
@@ -55,19 +126,27 @@ def execute(
     store: Store,
     make: Callable[[], Executor],
     *,
+    jobs: Iterable[Job] = (),
     timeout: float | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Summary:
     """Run what is missing. Ctrl-C keeps what is finished, marks what was under way, and returns."""
-    todo = missing(store, requests)
-    expected = sum(len(request.cohorts) for request in unique(requests))
+    jobs = list(dict.fromkeys(jobs))
+    todo = missing(store, requests, jobs)
+    expected = sum(len(request.cohorts) for request in unique(requests)) + len(jobs)
     progress(0, len(todo))
-    if not todo:
-        return Summary(expected, expected, 0)
-    crew = _Crew(store, make, timeout)
+    done = 0
+    together, alone = ([work for work in todo if work.alone is apart] for apart in (False, True))
     with _Interrupt() as interrupt:
-        done = crew.run(todo, lambda: interrupt.came, lambda done: progress(done, len(todo)))
+        for works, maker in ((together, make), (alone, InProcess)):
+            if works and not interrupt.came:
+                tick = partial(_tell, progress, done, len(todo))
+                done += _Crew(store, maker, timeout).run(works, lambda: interrupt.came, tick)
     return Summary(expected, expected - len(todo), done)
+
+
+def _tell(progress: Callable[[int, int], None], before: int, total: int, now: int) -> None:
+    progress(before + now, total)
 
 
 class _Crew:
@@ -76,8 +155,9 @@ class _Crew:
     def __init__(self, store: Store, make: Callable[[], Executor], timeout: float | None) -> None:
         self.store, self.make, self.timeout = store, make, timeout
         self.queue: deque[Work] = deque()
-        self.running: dict[Future[CohortResult], Work] = {}
+        self.running: dict[Future[Any], Work] = {}
         self.done = 0
+        self.look = time.monotonic() + LOOK
 
     def run(self, todo: list[Work], stop: Callable[[], bool], progress: Callable[[int], None]) -> int:
         """Everything, or what is done when `stop` says so."""
@@ -90,11 +170,12 @@ class _Crew:
                     self._collect()
                 except BrokenProcessPool:
                     self._one_by_one(stop)
+                except (CancelledError, OSError):
+                    watch(self.executor)  # says so if the cluster is gone
+                    raise
                 progress(self.done)
-            for spec, cohort in self.running.values():
-                self.store.save(
-                    spec, failed_cohort(run_hash(spec), cohort, Outcome.INTERRUPTED, "interrupted by the user")
-                )
+            for work in self.running.values():
+                work.save(self.store, work.failed(Outcome.INTERRUPTED, "interrupted by the user"))
         except BaseException:
             _stop(self.executor, hurry=True)
             raise
@@ -102,55 +183,58 @@ class _Crew:
         return self.done
 
     def _submit(self, stop: Callable[[], bool]) -> None:
-        """Keep every worker busy. A cohort leaves the queue when the executor has taken it, not before."""
+        """Keep every worker busy. Work leaves the queue when the executor has taken it, not before."""
         room = capacity(self.executor) + SPARE
         while self.queue and len(self.running) < room and not stop():
-            spec, cohort = self.queue[0]
-            future = self.executor.submit(run_cohort, Task.of(spec, cohort, self.timeout))
+            work = self.queue[0]
+            future = work.submit(self.executor, self.timeout)
             self.queue.popleft()
-            self.running[future] = (spec, cohort)
+            self.running[future] = work
             if future.done():
                 break
 
     def _collect(self) -> None:
-        for future in wait(self.running, timeout=0.2, return_when=FIRST_COMPLETED).done:
+        done = wait(self.running, timeout=0.2, return_when=FIRST_COMPLETED).done
+        if not done and time.monotonic() > self.look:
+            watch(self.executor)
+            self.look = time.monotonic() + LOOK
+        for future in done:
             self._save(self.running[future], future.result())
             del self.running[future]
 
-    def _save(self, work: Work, result: CohortResult) -> None:
+    def _save(self, work: Work, result: Any) -> None:
         if result.refused:
             raise RefusedError(f"{result.error}: install the same version there, and start the workers anew")
-        self.store.save(work[0], result)
+        work.save(self.store, result)
         self.done += 1
 
     def _one_by_one(self, stop: Callable[[], bool]) -> None:
-        """A worker died, and nobody knows at which cohort: each that was under way is run alone.
+        """A worker died, and nobody knows at what: everything that was under way is run alone.
 
-        Whatever ends a worker again ended it the first time. Its lanes are FAILED, and the other runs go on.
+        Whatever ends a worker again ended it the first time. It has FAILED, and the rest goes on.
         """
         suspects = list(self.running.values())
         self.running.clear()
         _stop(self.executor, hurry=True)
-        for place, (spec, cohort) in enumerate(suspects):
+        for place, work in enumerate(suspects):
             if stop():
                 self.queue.extend(suspects[place:])
                 break
             alone = pool(1)
             try:
-                self._save((spec, cohort), alone.submit(run_cohort, Task.of(spec, cohort, self.timeout)).result())
+                self._save(work, work.submit(alone, self.timeout).result())
             except BrokenProcessPool:
-                error = f"rule {spec.learner.rule.name} ended its worker process"
-                self._give_up(spec, cohort, error)
+                self._give_up(work, f"{work.culprit} ended its worker process")
             finally:
                 _stop(alone, hurry=True)
         self.executor = self.make()
 
-    def _give_up(self, spec: RunSpec, cohort: int, error: str) -> None:
-        """This cohort, and those of the same run that wait, have failed."""
-        lost = [cohort, *(waiting for run, waiting in self.queue if run == spec)]
-        self.queue = deque(work for work in self.queue if work[0] != spec)
-        for each in lost:
-            self._save((spec, each), failed_cohort(run_hash(spec), each, Outcome.FAILED, error))
+    def _give_up(self, lost: Work, error: str) -> None:
+        """This, and what belongs to the same run and waits, has failed."""
+        waiting = [work for work in self.queue if work.whole == lost.whole]
+        self.queue = deque(work for work in self.queue if work.whole != lost.whole)
+        for work in (lost, *waiting):
+            self._save(work, work.failed(Outcome.FAILED, error))
 
 
 class _Interrupt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
@@ -10,7 +11,9 @@ from typing import Any
 
 from algorithms.checks import at_least
 from algorithms.names import unknown
+from harness.runs.timeouts import time_limit
 
+PATIENCE = 5.0  # seconds until a Dask scheduler without an answer, or without workers, counts as lost
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
@@ -62,14 +65,48 @@ def dask(scheduler: str | None) -> Executor:
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        client = Client(scheduler, timeout="5s", set_as_default=False)
+        with time_limit(1.5 * PATIENCE, "connecting"):  # Dask's own limit does not cover a silent peer
+            client = Client(scheduler, timeout=f"{PATIENCE:g}s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())[:120]
         raise ValueError(
             f"scheduler {scheduler!r} does not answer: start one with `dask scheduler` ({reason})"
         ) from None
+    if not _threads(client, wait=PATIENCE):
+        client.close()
+        raise ValueError(f"scheduler {scheduler!r} has no workers: start some with `dask worker {scheduler}`")
     made: Executor = client.get_executor(pure=False)
     return made
+
+
+class LostError(ValueError):
+    """A Dask cluster that went away while it was working."""
+
+
+def watch(executor: Executor) -> None:
+    """LostError if a Dask scheduler no longer answers, or has had no workers for a while."""
+    client = getattr(executor, "_client", None)
+    if client is None:
+        return
+    address = client.scheduler.address if client.scheduler is not None else "of Dask"
+    try:
+        there = client.status == "running" and _threads(client, wait=PATIENCE)
+    except (OSError, ValueError, TimeoutError):
+        raise LostError(f"scheduler {address} stopped answering; what is finished is kept") from None
+    if not there:
+        gone = "has no workers left" if client.status == "running" else "stopped answering"
+        raise LostError(f"scheduler {address} {gone}; what is finished is kept")
+
+
+def _threads(client: Any, wait: float = 0.0) -> int:
+    """How many tasks the cluster's workers take at once; waits until there is a worker."""
+    deadline = time.monotonic() + wait
+    while True:
+        identity = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=PATIENCE)
+        found = sum(worker.get("nthreads", 1) for worker in identity.get("workers", {}).values())
+        if found or time.monotonic() > deadline:
+            return int(found)
+        time.sleep(0.2)
 
 
 def capacity(executor: Executor) -> int:
@@ -77,10 +114,7 @@ def capacity(executor: Executor) -> int:
     if isinstance(executor, ProcessPoolExecutor):
         return int(getattr(executor, "_max_workers", 1))
     client = getattr(executor, "_client", None)
-    if client is None:
-        return 1
-    workers = client.scheduler_info(n_workers=-1).get("workers", {})
-    return max(1, sum(worker.get("nthreads", 1) for worker in workers.values()))
+    return 1 if client is None else max(1, _threads(client))
 
 
 KINDS = ("in-process", "pool", "dask")

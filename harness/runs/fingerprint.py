@@ -22,12 +22,12 @@ from algorithms.digest import digest
 from harness.oracle.problem import Problem
 from harness.plugins import find_problem
 from harness.runs.rule_files import resolve
-from harness.runs.spec import RunSpec
+from harness.runs.spec import FileRef, RunSpec
 
 # Whatever decides a lane's numbers. Finite problems are their arrays, so no suite is among it.
 DECISIVE = (
     "algorithms", "harness.oracle", "harness.plugins", "harness.runs.spec", "harness.runs.trial", "harness.runs.cohort",
-    "harness.runs.rule_files",
+    "harness.runs.learning", "harness.runs.predictors", "harness.runs.rule_files",
 )  # fmt: skip
 
 
@@ -37,12 +37,20 @@ def parts_of(spec: RunSpec) -> dict[str, str]:
     ratios = np.unique(problem.mdp.table.rho)
     settings = asdict(spec)
     settings["learner"].pop("rule")
+    settings["learner"]["predictor"].pop("file")
+    rule, network = spec.learner.rule, spec.learner.predictor.file
+    update = resolve(rule)
     return {
         "settings": digest(settings),
         "problem": of_problem(problem),
-        "rule": resolve(spec.learner.rule).fingerprint(ratios),
+        "rule": digest(update.fingerprint(ratios), "" if update.linear else _sources(rule)),
+        "predictor": "" if network is None else digest(network.function, _sources(network)),
         "code": of_code(DECISIVE),
     }
+
+
+def _sources(ref: FileRef) -> list[str]:
+    return [source for _, _, source in ref.files]
 
 
 @lru_cache(maxsize=4096)

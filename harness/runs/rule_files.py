@@ -23,58 +23,105 @@ from algorithms.names import unknown
 from algorithms.rule import Rule, rule
 from algorithms.rules import FAMILIES, RULES, find_rule
 from harness.plugins import installed
-from harness.runs.spec import RuleRef
+from harness.runs.spec import FileRef
 from harness.runs.timeouts import time_limit
 
 PATIENCE = 10.0  # seconds for a rule to be loaded and probed: arithmetic takes none
 
 
-def reference(text: str) -> RuleRef:
+def reference(text: str) -> FileRef:
     """What the command line's RULE stands for, loaded and probed once, as data that any worker can load again."""
-    if ".py:" in text or text.endswith(".py"):
-        return _file_reference(text)
+    if is_file(text):
+        ref = file_reference(text, "rule")
+        resolve(ref)
+        return ref
     points = installed("rules")
     if text in points:
         _of_entry_point(text)
-        return RuleRef(name=text)
+        return FileRef(name=text)
     name = text.split("(")[0].strip()
     if name not in RULES and name not in FAMILIES and points:
         raise unknown("rule", name, [*RULES, *FAMILIES, *points])
-    return RuleRef(name=find_rule(text).name)
+    return FileRef(name=find_rule(text).name)
 
 
-def _file_reference(text: str) -> RuleRef:
+def is_file(text: str) -> bool:
+    """Whether a text names a file of the user's."""
+    return ".py:" in text or text.endswith(".py")
+
+
+def file_reference(text: str, kind: str) -> FileRef:
+    """`path/to/file.py:function` as data, with every file of the user's that it imports."""
     path_text, _, function = text.rpartition(":") if ".py:" in text else (text, "", "")
     if not function:
-        raise ValueError(f"rule {text!r} must name a function, as in '{text}:my_rule'")
+        raise ValueError(f"{kind} {text!r} must name a function, as in '{text}:my_{kind}'")
     path = Path(path_text)
     if not path.is_file():
-        raise ValueError(f"no file {path_text!r} for rule {text!r}")
+        raise ValueError(f"no file {path_text!r} for {kind} {text!r}")
     try:
         source = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"file {path_text!r} for rule {text!r} is not text") from None
-    alone = RuleRef(function, path_text, function, ((path.stem, path_text, source),))
+        raise ValueError(f"file {path_text!r} for {kind} {text!r} is not text") from None
+    alone = FileRef(function, path_text, function, ((path.stem, path_text, source),))
     with _limited(alone):
         files = _imported(alone, path.parent)
-    whole = RuleRef(function, path_text, function, files)
-    resolve(whole)
-    return whole
+    return FileRef(function, path_text, function, files)
+
+
+_in_memory: dict[FileRef, Rule] = {}
+_known: dict[Rule, FileRef] = {}
+
+
+def reference_of(rule: Rule) -> FileRef:
+    """The reference behind a rule. One that was made in this process, from no file, is known in this process only."""
+    if rule in _known:
+        return _known[rule]
+    try:
+        built_in = find_rule(rule.name)
+    except ValueError:
+        built_in = None
+    if built_in is not None and built_in.source_hash == rule.source_hash:
+        ref = FileRef(name=rule.name)
+    else:
+        ref = FileRef(rule.name, "in memory", digest(rule.source_hash, sorted(rule.promises)))
+        _in_memory[ref] = rule
+    _known[rule] = ref
+    return ref
+
+
+def resolve(ref: FileRef) -> Rule:
+    """The rule of a reference; a user's file is run from the sources that the reference carries."""
+    if ref in _in_memory:
+        return _in_memory[ref]
+    if ref.path == "in memory":
+        raise ValueError(f"rule {ref.name!r} was made in another process and has no file: run it with in-process")
+    found = _resolve(ref)
+    _known.setdefault(found, ref)
+    return found
 
 
 @lru_cache(maxsize=64)
-def resolve(ref: RuleRef) -> Rule:
-    """The rule of a reference; a user's file is run from the sources that the reference carries."""
+def _resolve(ref: FileRef) -> Rule:
     if not ref.files:
         return _of_entry_point(ref.name) if ref.name in installed("rules") else find_rule(ref.name)
     with _limited(ref):
-        carried = {module: (path, source) for module, path, source in ref.files[1:]}
-        with _importing(_Carried(carried)):
-            return _as_rule(ref, _run_source(ref))
+        return _as_rule(ref, load(ref))
+
+
+@lru_cache(maxsize=64)
+def load(ref: FileRef) -> Any:
+    """What a user's file calls by the reference's name."""
+    carried = {module: (path, source) for module, path, source in ref.files[1:]}
+    with _limited(ref), _importing(_Carried(carried)):
+        scope = _run_source(ref)
+    if ref.function not in scope:
+        public = [key for key, value in scope.items() if callable(value) and not key.startswith("_")]
+        raise unknown(f"function in {ref.path}", ref.function, public)
+    return scope[ref.function]
 
 
 @contextmanager
-def _limited(ref: RuleRef) -> Iterator[None]:
+def _limited(ref: FileRef) -> Iterator[None]:
     try:
         with time_limit(PATIENCE, f"rule {ref.path}:{ref.function}"):
             yield
@@ -82,7 +129,7 @@ def _limited(ref: RuleRef) -> Iterator[None]:
         raise ValueError(f"{error}: a rule is arithmetic, and must answer at once") from None
 
 
-def _run_source(ref: RuleRef) -> dict[str, Any]:
+def _run_source(ref: FileRef) -> dict[str, Any]:
     _, path, source = ref.files[0]
     mark = digest(ref.files)
     scope: dict[str, Any] = {"__name__": f"dgtd_rule_{mark}", "__file__": path}
@@ -170,7 +217,7 @@ def _importing(finder: _Carried) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def _imported(ref: RuleRef, folder: Path) -> tuple[tuple[str, str, str], ...]:
+def _imported(ref: FileRef, folder: Path) -> tuple[tuple[str, str, str], ...]:
     """The rule file, and each file of the user's that importing it imports."""
     finder = _Beside(folder)
     with _importing(finder):
@@ -178,11 +225,7 @@ def _imported(ref: RuleRef, folder: Path) -> tuple[tuple[str, str, str], ...]:
     return (*ref.files, *((module, *finder.sources[module]) for module in sorted(finder.sources)))
 
 
-def _as_rule(ref: RuleRef, scope: dict[str, Any]) -> Rule:
-    if ref.function not in scope:
-        public = [key for key, value in scope.items() if callable(value) and not key.startswith("_")]
-        raise unknown(f"function in {ref.path}", ref.function, public)
-    found = scope[ref.function]
+def _as_rule(ref: FileRef, found: Any) -> Rule:
     if isinstance(found, Rule):
         return found
     if not callable(found):

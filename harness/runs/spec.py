@@ -16,7 +16,7 @@ from algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
 from algorithms.targets import target_class
 from harness.plugins import canonical_problem
 
-COHORT = 16  # lanes that run and are stored together; membership is seed // COHORT, so that more seeds repeat nothing
+COHORT = 16  # lanes that run and are stored together, unless a learner says otherwise
 CHECKPOINTS = 25
 FAR = 1e6  # a lane whose RMS value passes this multiple of its start has diverged, finite or not
 
@@ -38,8 +38,8 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class RuleRef:
-    """A rule as data: a built-in name, or a function of a user's file with every file of the user's that it imports.
+class FileRef:
+    """A rule or a network as data: a name, or a function of a user's file with every file of theirs that it imports.
 
     files   (module name, path, source) of each; the first is the rule file itself
     """
@@ -89,10 +89,32 @@ class StepSchedule:
 
 
 @dataclass(frozen=True)
-class Learner:
-    """What learns there: a rule on a target, with its step sizes, projection Γ and averages."""
+class PredictorSpec:
+    """What maps a state to a prediction, as data; `harness.runs.predictors` reads it from text.
 
-    rule: RuleRef
+    kind     linear, table (a row of pinned logits per state), mlp, own (the problem's network), module (a user's file)
+    inputs   what a network sees: states (one-hot), most-states (without the last column: the bias is that state's row),
+             or the problem's features
+    """
+
+    kind: str = "linear"
+    hidden: tuple[int, ...] = ()
+    activation: str = "tanh"
+    pinned: bool = False
+    inputs: str = "states"
+    file: FileRef | None = None
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What learns there: a rule, a predictor and a target, with step sizes, projection Γ and averages.
+
+    start    where a linear predictor starts: at the problem's θ₀, or at zeros
+    spread   what a network's first weights, uniform in ±1/√in, are multiplied with
+    cohort   lanes that run and are stored together: a wide one is cheaper for small networks
+    """
+
+    rule: FileRef
     alpha: float
     beta: float
     target: str = "value"
@@ -102,11 +124,19 @@ class Learner:
     radius: float | None = None
     average: bool = False
     extragradient: bool = False
+    predictor: PredictorSpec = PredictorSpec()
+    start: str = "problem"
+    spread: float = 1.0
+    cohort: int = COHORT
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
+        for name in ("alpha", "beta", "spread"):
             positive(name, getattr(self, name))
             object.__setattr__(self, name, float(getattr(self, name)))
+        at_least("cohort", self.cohort, 1)
+        look_up("start", self.start, dict.fromkeys(("problem", "zeros")))
+        if self.predictor.kind != "linear" and (self.average or self.extragradient):
+            raise ValueError("averages and Mirror-Prox are for linear predictors, got a network")
         if self.radius is not None:
             positive("radius", self.radius)
             object.__setattr__(self, "radius", float(self.radius))
@@ -121,11 +151,14 @@ class Learner:
 class Probe:
     """What is written down, and when: `times` are numbers of steps, from 0 to the end.
 
+    metrics           names, or none for those of the target
+
     diverged_above    a lane whose value RMS passes this multiple of its start has diverged, finite or not
     converged_below   a lane whose final RMSPBE is below this has converged
     """
 
     times: tuple[int, ...]
+    metrics: tuple[str, ...] = ()
     diverged_above: float = FAR
     converged_below: float = 0.0
 
@@ -168,13 +201,18 @@ class RunSpec:
     def from_json(text: str) -> RunSpec:
         """The inverse of `to_json`."""
         values: dict[str, Any] = json.loads(text)
-        learner = values["learner"]
-        rule = learner["rule"] | {"files": tuple(tuple(file) for file in learner["rule"]["files"])}
-        probe = values["probe"] | {"times": tuple(values["probe"]["times"])}
+        learner, predictor = values["learner"], values["learner"]["predictor"]
+        shape = {"hidden": tuple(predictor["hidden"]), "file": _file(predictor["file"])}
+        parts = {
+            "rule": _file(learner["rule"]),
+            "schedule": StepSchedule(**learner["schedule"]),
+            "predictor": PredictorSpec(**predictor | shape),
+        }
+        probe = {name: tuple(values["probe"][name]) for name in ("times", "metrics")}
         return RunSpec(
             Place(**values["place"]),
-            Learner(**learner | {"rule": RuleRef(**rule), "schedule": StepSchedule(**learner["schedule"])}),
-            Probe(**probe),
+            Learner(**learner | parts),
+            Probe(**values["probe"] | probe),
             values["root_seed"],
             tuple((name, value) for name, value in values["axes"]),
         )
@@ -186,6 +224,12 @@ class RunSpec:
     def with_learner(self, **changes: Any) -> RunSpec:
         """A copy with another learner."""
         return replace(self, learner=replace(self.learner, **changes))
+
+
+def _file(values: dict[str, Any] | None) -> Any:
+    if values is None:
+        return None
+    return FileRef(**values | {"files": tuple(tuple(file) for file in values["files"])})
 
 
 @dataclass(frozen=True)
@@ -201,12 +245,13 @@ class Request:
     @property
     def cohorts(self) -> range:
         """The cohorts that hold the seeds."""
-        return range(-(-self.seeds // COHORT))
+        return range(-(-self.seeds // self.spec.learner.cohort))
 
 
-def seeds_of(cohort: int) -> range:
-    """The seeds of a cohort."""
-    return range(cohort * COHORT, (cohort + 1) * COHORT)
+def seeds_of(spec: RunSpec, cohort: int) -> range:
+    """The seeds of a cohort: membership is seed // size, so that more seeds repeat nothing."""
+    size = spec.learner.cohort
+    return range(cohort * size, (cohort + 1) * size)
 
 
 def unique(requests: Iterable[Request]) -> list[Request]:

@@ -16,7 +16,9 @@ import numpy as np
 
 from algorithms.checks import Floats, Integers
 from harness.runs.cohort import CohortResult
-from harness.runs.spec import COHORT, Outcome, RunSpec
+from harness.runs.job import Job, JobResult
+from harness.runs.predictors import shown
+from harness.runs.spec import COHORT, FileRef, Outcome, PredictorSpec, RunSpec
 from harness.runs.trial import Trial
 
 SCHEMA = 3
@@ -39,8 +41,13 @@ _MIGRATIONS = {
     # A run names its metrics and its code; those of older versions have none, and are never reused.
     3: """
         ALTER TABLE lanes RENAME COLUMN what TO error;
+        ALTER TABLE lanes ADD COLUMN law BLOB NOT NULL DEFAULT x'';
         ALTER TABLE runs ADD COLUMN metrics TEXT NOT NULL DEFAULT '';
         ALTER TABLE runs ADD COLUMN version TEXT NOT NULL DEFAULT '';
+        CREATE TABLE jobs (
+            hash TEXT PRIMARY KEY, job TEXT NOT NULL, outcome TEXT NOT NULL, result TEXT NOT NULL,
+            seconds REAL NOT NULL, error TEXT NOT NULL, machine INTEGER REFERENCES machines(id), created TEXT NOT NULL
+        ) WITHOUT ROWID;
     """,
 }
 _OLD_METRICS = {"value": ("rmspbe", "rmsve", "size"), "cdf": ("rmspbe", "rmsve", "size", "rdmspbe", "cramer")}
@@ -60,6 +67,7 @@ class StoredLane:
     curves: Floats
     seconds: float
     error: str
+    law: Floats
 
 
 class Store:
@@ -156,16 +164,39 @@ class Store:
                     curves = np.ascontiguousarray(lane.curves, dtype="<f8")
                     row = (
                         result.run, lane.seed, str(lane.outcome), lane.died, len(curves), curves.tobytes(),
-                        each, result.error, machine,
+                        each, result.error, machine, np.asarray(lane.law, "<f8").tobytes(),
                     )  # fmt: skip
                     self._db.execute(
-                        "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, error, machine) "
-                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, seed) DO UPDATE SET "
+                        "INSERT INTO lanes "
+                        "(run, seed, outcome, died, checkpoints, curves, seconds, error, machine, law) "
+                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, seed) DO UPDATE SET "
                         "outcome = excluded.outcome, died = excluded.died, checkpoints = excluded.checkpoints, "
                         "curves = excluded.curves, seconds = excluded.seconds, error = excluded.error, "
-                        f"machine = excluded.machine WHERE lanes.outcome NOT IN ({_SETTLED})",
+                        f"machine = excluded.machine, law = excluded.law WHERE lanes.outcome NOT IN ({_SETTLED})",
                         row,
                     )
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def save_job(self, job: Job, result: JobResult) -> None:
+        """One transaction; a settled result is never overwritten."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._words():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                row = (
+                    result.hash, job.to_json(), str(result.outcome), result.result, result.seconds, result.error,
+                    self._machine(result.machine), now,
+                )  # fmt: skip
+                self._db.execute(
+                    "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
+                    "outcome = excluded.outcome, result = excluded.result, seconds = excluded.seconds, "
+                    "error = excluded.error, machine = excluded.machine, created = excluded.created "
+                    f"WHERE jobs.outcome NOT IN ({_SETTLED})",
+                    row,
+                )
                 self._db.execute("COMMIT")
             except BaseException:
                 self._roll_back()
@@ -178,30 +209,56 @@ class Store:
 
     # ------------------------------------------------------------------ reading
 
-    def settled(self, run: str) -> set[int]:
-        """Cohorts of a run whose every lane is settled: what a resume leaves out."""
+    def settled(self, run: str, size: int = COHORT) -> set[int]:
+        """Cohorts, of `size` lanes, whose every lane is settled: what a resume leaves out."""
         rows = self._db.execute(
-            f"SELECT seed / {COHORT}, count(*) FROM lanes WHERE run = ? AND outcome IN ({_SETTLED}) GROUP BY 1", (run,)
+            f"SELECT seed / ?, count(*) FROM lanes WHERE run = ? AND outcome IN ({_SETTLED}) GROUP BY 1", (size, run)
         )
-        return {cohort for cohort, count in rows if count == COHORT}
+        return {cohort for cohort, count in rows if count == size}
 
     def lanes(self, run: str, seeds: int | None = None) -> list[StoredLane]:
         """The lanes of a run, seeds 0 … seeds − 1."""
         rows = self._db.execute(
-            "SELECT seed, outcome, died, checkpoints, curves, seconds, error FROM lanes "
+            "SELECT seed, outcome, died, checkpoints, curves, seconds, error, law FROM lanes "
             "WHERE run = ? AND seed < ? ORDER BY seed",
             (run, 2**62 if seeds is None else seeds),
         )
         return [
-            StoredLane(seed, Outcome(outcome), died, _array(blob, count), seconds, error)
-            for seed, outcome, died, count, blob, seconds, error in rows
+            StoredLane(
+                seed, Outcome(outcome), died, _array(blob, count), seconds, error, np.frombuffer(law, dtype="<f8")
+            )
+            for seed, outcome, died, count, blob, seconds, error, law in rows
         ]
+
+    def seconds_per_step(self, problem: str, target: str, predictor: str) -> float | None:
+        """Of one lane, over all stored runs of this kind; None if there is none."""
+        query = (
+            "SELECT sum(lanes.seconds), sum(json_extract(spec, '$.probe.times[#-1]')) "
+            "FROM lanes JOIN runs ON run = hash "
+            "WHERE json_extract(spec, '$.place.problem') = ? AND json_extract(spec, '$.learner.target') = ? "
+            f"AND json_extract(spec, '$.learner.predictor.kind') = ? AND outcome IN ({_SETTLED})"
+        )
+        seconds, steps = self._db.execute(query, (problem, target, predictor)).fetchone()
+        return seconds / steps if steps else None
+
+    def has_job(self, hash_: str) -> bool:
+        """Whether a job's result is stored."""
+        query = f"SELECT count(*) FROM jobs WHERE hash = ? AND outcome IN ({_SETTLED})"
+        return bool(self._db.execute(query, (hash_,)).fetchone()[0])
+
+    def job(self, hash_: str) -> tuple[Outcome, Any, str]:
+        """(outcome, result, error) of a job that was run."""
+        row = self._db.execute("SELECT outcome, result, error FROM jobs WHERE hash = ?", (hash_,)).fetchone()
+        if row is None:
+            raise KeyError(hash_)
+        return Outcome(row[0]), json.loads(row[1]) if row[1] else None, row[2]
 
     def trial(self, run: str, times: Integers, seeds: int) -> Trial:
         """The settled lanes of a run, seeds 0 … seeds − 1, as they were simulated."""
         lanes = self.lanes(run, seeds)
         curves = np.stack([lane.curves for lane in lanes], axis=1)
-        return Trial(times, curves, np.array([lane.died for lane in lanes]), self.metrics(run))
+        died, law = np.array([lane.died for lane in lanes]), np.stack([lane.law for lane in lanes])
+        return Trial(times, curves, died, self.metrics(run), law)
 
     def metrics(self, run: str) -> tuple[str, ...]:
         """What the columns of a run's curves are."""
@@ -254,19 +311,25 @@ def _metrics(names: str, spec: str) -> tuple[str, ...]:
     return tuple(json.loads(names)) if names else _OLD_METRICS.get(json.loads(spec).get("target", ""), ())
 
 
+def _predictor(values: dict[str, Any]) -> str:
+    file = values["file"] and FileRef(**values["file"])
+    return shown(PredictorSpec(**values | {"hidden": tuple(values["hidden"]), "file": file}))
+
+
 def _settings(spec: dict[str, Any], version_: str) -> dict[str, Any]:
     """A specification as one flat row, the same columns whichever version wrote it."""
     if "learner" in spec:
         learner, probe = spec["learner"], spec["probe"]
         here = {"problem": spec["place"]["problem"], "steps": probe["times"][-1]}
-        flat = learner | here | {"schedule": learner["schedule"]["name"]}
+        named = {"schedule": learner["schedule"]["name"], "predictor": _predictor(learner["predictor"])}
+        flat = learner | here | named
     else:
         flat, version_ = spec, spec.get("version", "")
     columns = (
-        "problem", "target", "atoms", "projection", "alpha", "beta", "schedule", "radius", "average", "extragradient",
-        "steps",
+        "problem", "predictor", "target", "atoms", "projection", "alpha", "beta", "schedule", "radius", "average",
+        "extragradient", "steps",
     )  # fmt: skip
-    found = {name: flat.get(name) for name in columns}
+    found = {"predictor": "linear"} | {name: flat[name] for name in columns if name in flat}
     return found | {"rule": flat["rule"]["name"], "root_seed": spec.get("root_seed", 0), "version": version_}
 
 

@@ -1,17 +1,17 @@
-"""A trial: lanes simulated on a place, with what was measured of them. What cohorts store and claims look at."""
+"""A trial: lanes simulated at a place, with what was measured of them. What cohorts store and claims look at."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import Floats, Integers
 from algorithms.engines.linear import LinearEngine
-from algorithms.stepping import Schedule
-from harness.oracle.metrics import Metrics
+from harness.runs.learning import Learning
 from harness.runs.spec import FAR
 
 
@@ -27,12 +27,16 @@ def gone(size: Floats, far: float = FAR) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Trial:
-    """times [checkpoints]; curves [checkpoints, lanes, metrics]; died [lanes], the step of an overflow or −1."""
+    """times [checkpoints]; curves [checkpoints, lanes, metrics]; died [lanes], the step of an overflow or −1.
+
+    law   [lanes, n]: the last prediction at the most visited state, of a distributional learner
+    """
 
     times: Integers
     curves: Floats
     died: Integers
     names: tuple[str, ...]
+    law: Floats
 
     def of(self, name: str) -> Floats:
         """One metric, [checkpoints, lanes]."""
@@ -40,39 +44,33 @@ class Trial:
 
     def diverged(self, far: float = FAR) -> NDArray[np.bool_]:
         """[lanes]: overflowed, not finite at the end, or ever far beyond the start."""
-        return (self.died >= 0) | ~np.isfinite(self.curves[-1]).all(-1) | gone(self.of("size"), far)[-1]
+        lost = (self.died >= 0) | ~np.isfinite(self.curves[-1]).all(-1)
+        return lost | gone(self.of("size"), far)[-1] if "size" in self.names else lost
 
 
-def simulate(
-    engine: LinearEngine,
-    metrics: Metrics,
-    theta: Floats,
-    streams: NDArray[np.uint64],
-    times: Integers,
-    alpha: float,
-    beta: float,
-    *,
-    schedule: Schedule | None = None,
-    radius: float = np.inf,
-    average: bool = False,
-    extragradient: bool = False,
-    tick: Callable[[], None] = lambda: None,
-) -> Trial:
-    """Run the lanes from checkpoint to checkpoint; `tick` is called at each, and may raise to stop."""
-    state = engine.start(theta, streams)
-    curves = np.full((len(times), len(streams), len(metrics.names)), np.nan)
+def simulate(learning: Learning, seeds: range, tick: Callable[[], None] = lambda: None) -> Trial:
+    """Run lanes from checkpoint to checkpoint; `tick` is called at each, and may raise to stop."""
+    spec, engine = learning.spec, learning.engine
+    learner, times = spec.learner, spec.times()
+    radius = np.inf if learner.radius is None else learner.radius
+    options: dict[str, Any] = {"schedule": learner.schedule.make(), "radius": radius}
+    state = learning.start(seeds)
+    curves = np.full((len(times), len(seeds), len(learning.names)), np.nan)
     for i, t in enumerate(times):
-        snapshot = engine.run(
-            state,
-            int(t) - state.steps,
-            alpha,
-            beta,
-            schedule=schedule,
-            radius=radius,
-            snapshots=[t],
-            average=average,
-            extragradient=extragradient,
-        )
-        curves[i] = metrics.of_linear(snapshot.theta_mean[0] if average and t > 0 else snapshot.theta[0])
+        steps = int(t) - state.steps
+        if isinstance(engine, LinearEngine):
+            engine.run(
+                state, steps, learner.alpha, learner.beta, average=learner.average,
+                extragradient=learner.extragradient, **options,
+            )  # fmt: skip
+            averaged = learner.average and t > 0
+            theta, w = (state.theta_mean, state.w_mean) if averaged else (state.theta, state.w)
+        else:
+            engine.run(state, steps, learner.alpha, learner.beta, **options)
+            theta, w = state.theta, state.w
+        curves[i] = learning.measure(theta, w)
         tick()
-    return Trial(times, curves, state.died, metrics.names)
+    law = np.zeros((len(seeds), 0))
+    if learning.target.form:
+        law = learning.predictions(theta)[:, int(np.argmax(learning.mdp.d))].copy()
+    return Trial(times, curves, state.died, learning.names, law)

@@ -1,4 +1,4 @@
-"""What the benchmarks share. Nothing of ours is imported before `setup`: one import error would end asv's discovery."""
+"""What the benchmarks share. Our modules are imported only in `setup`: an import error would end asv's discovery."""
 
 import contextlib
 import importlib
@@ -10,7 +10,7 @@ SIZES = {"2k": (6, (50,), 30), "300k": (64, (512, 512), 50), "4M": (64, (2000, 2
 
 @contextlib.contextmanager
 def since():
-    """Around imports: a commit that lacks them skips the benchmark, as asv understands it."""
+    """Around imports: asv skips the benchmark on a commit that does not have them."""
     try:
         yield
     except (ImportError, AttributeError) as error:
@@ -23,12 +23,11 @@ MOVED = {
     "harness.cost.touches": "harness.touches",
     "harness.cost.work": "harness.work",
     "harness.oracle.metrics": "harness.metrics",
-    "harness.runs.trial": "harness.trials",
 }
 
 
 def load(module):
-    """A module where it is now, or where older commits have it: a move must not end a benchmark's history."""
+    """A module from where it is now, or where older commits have it: a move must not end a benchmark's history."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError:
@@ -38,14 +37,14 @@ def load(module):
 class Timed:
     """How times are taken.
 
-    One thread, so the processor's time: what else the machine does is not counted. Many short samples, not a few long
-    ones: the gate compares the fastest, and a short one more often falls between two disturbances.
+    One thread and the processor's time, so that other work of the machine is not counted. Many short samples, not a few
+    long ones: the gate compares the fastest, and a short sample is less often disturbed.
     """
 
     version = "3"
     timer = time.process_time
-    repeat = (10, 1000, 1.0)  # samples at least, at most, seconds
-    rounds = 1  # a process a round, and importing torch costs more than the samples
+    repeat = (10, 1000, 1.0)  # minimum samples, maximum samples, seconds
+    rounds = 1  # one process per round, and importing torch costs more than the samples
 
 
 def one_thread():

@@ -22,21 +22,20 @@ class StepsToTarget:
             from algorithms.streams import lane_streams
             from harness.plugins import find_problem
 
-            metrics_of, simulate = load("harness.oracle.metrics").Metrics, load("harness.runs.trial").simulate
+            metrics_of = load("harness.oracle.metrics").Metrics
         name, _, kind = place.partition(" ")
         problem = find_problem(name)
         target = problem.target(kind or "value", 11)
         metrics = metrics_of(problem.mdp, target)
-        times = np.unique(np.geomspace(1, 100_000, 200).astype(int))
-        trial = simulate(
-            LinearEngine(find_rule(rule), problem.mdp.table, problem.mdp.features, target), metrics,
-            problem.theta_initial(target), lane_streams(0, range(64), problem=name), np.concatenate([[0], times]),
-            *PLACES[place],
-        )  # fmt: skip
-        median = np.median(trial.of("rdmspbe" if kind else "rmspbe"), axis=1)
+        times = np.unique(np.concatenate([[0], np.geomspace(1, 100_000, 200).astype(int)]))
+        engine = LinearEngine(find_rule(rule), problem.mdp.table, problem.mdp.features, target)
+        state = engine.start(problem.theta_initial(target), lane_streams(0, range(64), problem=name))
+        found = engine.run(state, 100_000, *PLACES[place], snapshots=times)
+        curves = getattr(metrics, "of_linear", metrics)(found.theta)  # older commits: of θ itself
+        median = np.median(curves[..., metrics.names.index("rdmspbe" if kind else "rmspbe")], axis=1)
         below = np.flatnonzero(median <= 0.2 * median[0])
-        self.steps = int(trial.times[below[0]]) if len(below) else 10**9
+        self.steps = int(times[below[0]]) if len(below) else 10**9
 
     def track_steps(self, rule, place):
-        """The first of 200 checkpoints, spaced evenly in the logarithm; a billion if never."""
+        """The first such checkpoint of 200, with logarithmic spacing; a billion if there is none."""
         return self.steps

@@ -1,4 +1,4 @@
-"""Time of a few milliseconds' steps: engine × rule × size. The loop is inside: asv calls once per sample."""
+"""Time of steps, a few milliseconds per sample: engine × rule × size. The loop is inside: asv calls once per sample."""
 
 from .common import RULES, SIZES, Timed, load, network, one_thread, since
 
@@ -56,7 +56,7 @@ class Mlp(Timed):
 
 
 class Module(Timed):
-    """One lane, batch 1, by torch.func."""
+    """One lane, batch 1, with torch.func."""
 
     params = (RULES, ["2k", "300k"])
     param_names = ("rule", "parameters")

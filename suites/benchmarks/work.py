@@ -1,4 +1,4 @@
-"""Exact numbers: they change with the code and with nothing else, so any growth is a regression."""
+"""Exact numbers: they change only with the code, so any growth is a regression."""
 
 from .common import load, network, one_thread, since
 
@@ -35,7 +35,7 @@ class Mlp:
         return self.later.products / self.backprop.products
 
     def track_extra_memory(self, rule, size):
-        """Bytes beside the parameters, w included, at the worst moment of the first step."""
+        """Bytes in addition to the parameters, w included, at the peak of the first step."""
         return self.first.peak + self.held
 
     track_work.unit = "operations"  # type: ignore[attr-defined]
@@ -44,7 +44,7 @@ class Mlp:
 
 
 class Memory:
-    """The process, torch and all."""
+    """The whole process, torch included."""
 
     params = (["gtd2", "td"], ["2k", "4M"])
     param_names = ("rule", "parameters")

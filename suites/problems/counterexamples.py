@@ -1,4 +1,4 @@
-"""Small problems on which semi-gradient TD, or its dynamic program, goes wrong."""
+"""Small problems on which semi-gradient TD, or its dynamic program, fails."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def kolter(epsilon: float = 0.01, offset: float = 0.01) -> Problem:
 
 SPIRAL_A = (100.0, -70.0, -30.0)
 # A quarter turn of SPIRAL_A about (1, 1, 1), in the order that fits s → s or s + 1. Swapping the last two, as public
-# code does, is no rotation, and with it TD does not diverge.
+# code does, is not a rotation, and with it TD does not diverge.
 SPIRAL_B = (23.094, 75.056, -98.15)
 
 
@@ -117,7 +117,7 @@ def spiral_network(rate: float = 0.866, growth: float = 0.05, theta: float = 0.0
 
 
 def spiral() -> Problem:
-    """The spiral: one parameter, nonlinear, on-policy; TD's parameter runs away along it.
+    """The spiral: one parameter, nonlinear, on-policy; TD's parameter diverges along it.
 
     Judge divergence by the running maximum of RMS V and convergence by RMS V, never by θ.
     """

@@ -13,7 +13,7 @@ from harness.judging.ledger import collect, exit_code, judge, share
 
 def status_of(claim_id, judged=None):
     (claim,) = [c for c in collect(claim_id.split("/")[0], judged, "ci") if c.id == claim_id]
-    (entry,) = judge([claim], Setting("ci", 0, share(None, "ci")))
+    (entry,) = judge([claim], Setting("ci", 0, share(None, "ci")), judged=judged)
     return entry.status
 
 
@@ -179,7 +179,7 @@ def test_a_wrong_target_or_engine_is_caught_by_a_named_claim(name, monkeypatch):
 
 @pytest.mark.parametrize("each", [*RULES.values()], ids=lambda r: r.name)
 def test_every_right_rule_passes_what_it_promises(each):
-    entries = judge(collect("gradients", each, "ci"), Setting("ci", 0, share(None, "ci")))
+    entries = judge(collect("gradients", each, "ci"), Setting("ci", 0, share(None, "ci")), judged=each)
     assert exit_code(entries) == 0
 
 
@@ -190,8 +190,9 @@ def test_tdrc_brought_from_outside_with_its_promises_narrowed_passes():
     def my_tdrc(delta, u, rho):
         return Cotangents(-rho * delta, rho * u, rho * delta - u)
 
-    entries = judge(collect("gradients", my_tdrc, "ci"), Setting("ci", 0, share(None, "ci")))
+    entries = judge(collect("gradients", my_tdrc, "ci"), Setting("ci", 0, share(None, "ci")), judged=my_tdrc)
     assert exit_code(entries) == 0
     assert sum(entry.status == "NOT PROMISED" for entry in entries) == 16
     boasting = replace(my_tdrc, promises=tdc.promises)
-    assert exit_code(judge(collect("gradients", boasting, "ci"), Setting("ci", 0, share(None, "ci")))) == 1
+    entries = judge(collect("gradients", boasting, "ci"), Setting("ci", 0, share(None, "ci")), judged=boasting)
+    assert exit_code(entries) == 1

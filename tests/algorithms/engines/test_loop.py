@@ -6,10 +6,9 @@ import torch
 
 from algorithms import rules
 from algorithms.engines.linear import LinearEngine
-from algorithms.engines.loop import run
+from algorithms.engines.loop import TorchLoop
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
-from algorithms.experience.table import Sampler
 from algorithms.stepping import RobbinsMonro
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
@@ -29,28 +28,42 @@ def linear_and_torch(each, steps, alpha, beta, **options):
     module = torch.nn.Linear(8, 1, bias=False, dtype=torch.float64)
     other = ModuleEngine(each, module)
     parameters = {"weight": torch.as_tensor(theta).expand(LANES, 1, 8).clone()}
-    aux = other.zeros(parameters)
-    torch_curves = run(
-        other, parameters, aux, Sampler(table, streams), features, ValueTarget(), steps, alpha, beta,
-        snapshots=[steps // 2, steps], **options,
-    )  # fmt: skip
-    return state, curves, torch_curves
+    loop = TorchLoop(other, table, features, ValueTarget())
+    torch_state = loop.start(parameters, streams)
+    torch_curves = loop.run(torch_state, steps, alpha, beta, snapshots=[steps // 2, steps], **options)
+    return state, curves, torch_state, torch_curves
 
 
 @pytest.mark.parametrize("each", [rules.gtd2, rules.tdrc(1.0)], ids=lambda r: r.name)
 @pytest.mark.parametrize("options", [{}, {"radius": 5.0}, {"schedule": RobbinsMonro(offset=10.0)}], ids=str)
 def test_a_module_run_is_the_linear_run(each, options):
-    state, curves, found = linear_and_torch(each, 300, 0.005, 0.05, **options)
+    state, curves, torch_state, found = linear_and_torch(each, 300, 0.005, 0.05, **options)
     for i in range(2):
         np.testing.assert_allclose(found.theta[i]["weight"].numpy(), curves.theta[i], rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(found.w[1]["weight"].numpy(), state.w, rtol=1e-9, atol=1e-11)
-    assert found.died.tolist() == [-1] * LANES
+    assert torch_state.died.tolist() == [-1] * LANES
 
 
 def test_deaths_have_the_linear_engines_dates():
-    state, _, found = linear_and_torch(rules.td, 3000, 1.5, 0.1)
+    state, _, found, _ = linear_and_torch(rules.td, 3000, 1.5, 0.1)
     assert state.diverged.all()
     assert found.died.tolist() == state.died.tolist()
+
+
+def test_parts_of_a_run_join():
+    """Schedules and dates go on where the last part ended."""
+    engine, target = MlpEngine(rules.gtd2, (5, 4), ValueTarget()), ValueTarget()
+    loop, streams = TorchLoop(engine, walk(), np.eye(5), target), lane_streams(0, range(3))
+    whole, parts = (loop.start(engine.init(generators(0, range(3))), streams) for _ in range(2))
+    schedule = RobbinsMonro(offset=10.0)
+    loop.run(whole, 300, 0.1, 0.2, schedule=schedule)
+    for steps in (1, 299):
+        loop.run(parts, steps, 0.1, 0.2, schedule=schedule)
+    assert whole.steps == parts.steps == 300
+    for a, b in zip(whole.theta, parts.theta, strict=True):
+        assert torch.equal(a, b)
+    with pytest.raises(ValueError, match=r"snapshots must be in \[300, 310\], got 311 … 311"):
+        loop.run(whole, 10, 0.1, 0.2, snapshots=[311])
 
 
 def test_a_lane_run_alone_equals_the_lane_among_64_and_death_stays_at_home():
@@ -60,10 +73,11 @@ def test_a_lane_run_alone_equals_the_lane_among_64_and_death_stays_at_home():
     theta[0][3] = 1e300  # this lane overflows at once
     streams = lane_streams(0, range(64))
     begin = [part[37:38].clone() for part in theta]
-    args = (np.eye(5), target, 40, 0.05, 0.2)
-    found = run(engine, theta, engine.zeros(theta), Sampler(walk(), streams), *args, snapshots=[40])
-    alone = run(engine, begin, engine.zeros(begin), Sampler(walk(), streams[37:38]), *args, snapshots=[40])
-    for many, one in zip(found.theta[0], alone.theta[0], strict=True):
+    loop = TorchLoop(engine, walk(), np.eye(5), target)
+    found, alone = loop.start(theta, streams), loop.start(begin, streams[37:38])
+    for state in (found, alone):
+        loop.run(state, 40, 0.05, 0.2)
+    for many, one in zip(found.theta, alone.theta, strict=True):
         torch.testing.assert_close(many[37:38], one, rtol=1e-12, atol=1e-14)
     assert (found.died >= 0).sum() == (found.died[3] >= 0)
 
@@ -79,9 +93,9 @@ def test_a_lanes_first_weights_do_not_depend_on_its_neighbours():
 
 def test_inputs_must_fit_the_table():
     engine = MlpEngine(rules.gtd2, (5, 4), ValueTarget())
-    theta = engine.init(generators(0, [0]))
-    sampler = Sampler(walk(), lane_streams(0, [0]))
     with pytest.raises(ValueError, match=r"inputs must have shape \(5, any\), got \(4, 4\)"):
-        run(engine, theta, engine.zeros(theta), sampler, np.eye(4), ValueTarget(), 1, 0.1, 0.1)
+        TorchLoop(engine, walk(), np.eye(4), ValueTarget())
+    loop = TorchLoop(engine, walk(), np.eye(5), ValueTarget())
+    state = loop.start(engine.init(generators(0, [0])), lane_streams(0, [0]))
     with pytest.raises(ValueError, match="radius must be positive, got -1"):
-        run(engine, theta, engine.zeros(theta), sampler, np.eye(5), ValueTarget(), 1, 0.1, 0.1, radius=-1)
+        loop.run(state, 1, 0.1, 0.1, radius=-1)

@@ -20,7 +20,7 @@ def entry(who, final, contest):
         rmspbe = np.where(fall == 0, 1.0, 1 - fall * (1 - np.asarray(final, dtype=float)[:, None]))
     curves = np.repeat(rmspbe[..., None], len(who.metrics), axis=2)
     lost = [Outcome.BUDGET_SPENT if np.isfinite(value) else Outcome.DIVERGED for value in final]
-    return Performance("boyan", who, spec, Choice((0.1, 0.1)), times, curves, lost)
+    return Performance("boyan", who, spec, Choice((0.1, 0.1)), times, curves, lost, np.zeros((len(lost), 0)))
 
 
 def weighed(finals):

@@ -33,7 +33,7 @@ def test_fractions_of_an_operation_are_no_law():
 
 
 def test_too_few_sizes_say_so():
-    with pytest.raises(ValueError, match="leave none to try"):
+    with pytest.raises(ValueError, match="leave no size to check"):
         exact_law([(1, 1), (2, 1)], [1, 2])
     with pytest.raises(ValueError, match="determine 1 of 2"):
         exact_law([(1, 1), (2, 2), (3, 3)], [1, 2, 3])

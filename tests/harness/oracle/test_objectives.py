@@ -172,17 +172,16 @@ def run_spiral(each, steps, alpha, beta, lanes=20, seed=0):
 
 
 def test_the_spirals_closed_form_is_the_module_engine():
-    from algorithms.engines.loop import run
-    from algorithms.experience.table import Sampler
+    from algorithms.engines.loop import TorchLoop
     from algorithms.streams import lane_streams
 
     problem = find_problem("spiral")
     for each in (rules.td, rules.gtd2, rules.tdc):
         engine = ModuleEngine(each, problem.network())
-        theta = engine.init(4)
-        w = engine.zeros(theta)
-        sampler = Sampler(problem.mdp.table, lane_streams(0, range(4)))
-        run(engine, theta, w, sampler, np.eye(3), ValueTarget(), 30, 1e-5, 1e-4)
+        loop = TorchLoop(engine, problem.mdp.table, np.eye(3), ValueTarget())
+        state = loop.start(engine.init(4), lane_streams(0, range(4)))
+        loop.run(state, 30, 1e-5, 1e-4)
+        theta, w = state.theta, state.w
         _, _, expected, expected_w = run_spiral(each, 30, 1e-5, 1e-4, lanes=4)
         np.testing.assert_allclose(theta["theta"][:, 0].numpy(), expected, rtol=1e-9)
         np.testing.assert_allclose(w["theta"][:, 0].numpy(), expected_w, rtol=1e-9, atol=1e-12)

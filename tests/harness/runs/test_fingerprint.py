@@ -19,7 +19,7 @@ from harness.runs.cohort import Task, run_cohort
 from harness.runs.driver import RefusedError, execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import of_problem, parts_of, run_hash
-from harness.runs.rule_files import reference, resolve
+from harness.runs.rule_files import _resolve, load, reference, resolve
 from harness.runs.spec import Request
 from harness.runs.store import Store
 from tests.harness.runs.test_runs import ROOT, spec
@@ -88,7 +88,8 @@ def test_a_helper_travels_with_the_reference(tmp_path):
     ref = reference(text)
     (tmp_path / "gains.py").unlink()
     path.unlink()
-    resolve.cache_clear()
+    _resolve.cache_clear()
+    load.cache_clear()
     assert resolve(ref)(1.0, 0.0, 1.0).prediction == -1.0
     assert [module for module, _, _ in ref.files] == ["mine", "gains"]
     assert "gains" not in sys.modules

@@ -1,0 +1,122 @@
+"""A job: evidence that is no run. A named function with JSON parameters, whose result is stored like a run's lanes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from algorithms.digest import digest
+from harness.runs.fingerprint import machine_facts, of_code
+from harness.runs.rule_files import resolve
+from harness.runs.spec import FileRef, Outcome
+from harness.runs.timeouts import time_limit
+
+
+@dataclass(frozen=True)
+class Job:
+    """function   'module:name'; it takes the parameters, and the rule if there is one, and returns what JSON can hold
+    package    whose sources decide the result, beside ours: that of a suite, where it does not say so itself
+    alone      it measures time, so nothing else may run beside it
+    """
+
+    function: str
+    parameters: str
+    rule: FileRef | None = None
+    package: str = ""
+    alone: bool = False
+
+    @staticmethod
+    def of(function: Callable[..., Any], rule: FileRef | None = None, alone: bool = False, **parameters: Any) -> Job:
+        """A call of a module's function."""
+        text = json.dumps(parameters, sort_keys=True)
+        package = function.__module__.split(".")[0]
+        return Job(f"{function.__module__}:{function.__qualname__}", text, rule, package, alone)
+
+    @property
+    def hash(self) -> str:
+        """Of the call, the rule and the code; `code` of this process."""
+        return digest(self.parts)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What the result depends on."""
+        rule = (
+            "" if self.rule is None else digest(resolve(self.rule).source_hash, [file[2] for file in self.rule.files])
+        )
+        packages = dict.fromkeys(("algorithms", "harness", self.package or "harness"))
+        return {
+            "call": digest(self.function, json.loads(self.parameters)),
+            "rule": rule,
+            "code": of_code(tuple(packages)),
+        }
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.function.split(':')[1]}({self.parameters})"
+
+    def run(self) -> Any:
+        """Call the function."""
+        module, _, name = self.function.partition(":")
+        function = getattr(importlib.import_module(module), name)
+        rule = {} if self.rule is None else {"rule": resolve(self.rule)}
+        return function(**json.loads(self.parameters), **rule)
+
+    def to_json(self) -> str:
+        """As text, for workers and for the store."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> Job:
+        """The inverse of `to_json`."""
+        values = json.loads(text)
+        rule = values["rule"]
+        if rule is not None:
+            rule = FileRef(**rule | {"files": tuple(tuple(file) for file in rule["files"])})
+        return Job(**values | {"rule": rule})
+
+
+@dataclass(frozen=True)
+class JobTask:
+    """What a worker is sent: the job, and what the sender takes it to be."""
+
+    job: str
+    hash: str
+    parts: dict[str, str]
+    timeout: float | None = None
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """The result as JSON, or an error."""
+
+    hash: str
+    outcome: Outcome
+    result: str = ""
+    seconds: float = 0.0
+    error: str = ""
+    machine: str = ""
+    refused: bool = False
+
+
+def run_job(task: JobTask) -> JobResult:
+    """Never raises for what happens inside."""
+    from harness.runs.cohort import refusal
+
+    start = time.perf_counter()
+    try:
+        job = Job.from_json(task.job)
+        if job.hash != task.hash:
+            return JobResult(task.hash, Outcome.FAILED, error=refusal(job.parts, task.parts), refused=True)
+        with time_limit(task.timeout, "job"):
+            result = json.dumps(job.run())
+        return JobResult(task.hash, Outcome.CONVERGED, result, time.perf_counter() - start, machine=machine_facts())
+    except TimeoutError:
+        outcome, error = Outcome.TIMED_OUT, f"more than {task.timeout:g} s"
+    except (Exception, SystemExit) as problem:  # a worker must outlive any rule that it is given
+        outcome, error = Outcome.FAILED, f"{type(problem).__name__}: {problem}"
+    return JobResult(task.hash, outcome, "", time.perf_counter() - start, error, machine_facts())

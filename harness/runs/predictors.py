@@ -1,0 +1,116 @@
+"""Predictors by text: `linear`, `table`, `mlp(50)`, `mlp(64, 64, relu)`, `own`, or `file.py:function`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from algorithms.checks import Floats
+from algorithms.names import look_up, unknown
+from harness.oracle.problem import Problem
+from harness.runs.rule_files import file_reference, is_file, load
+from harness.runs.spec import PredictorSpec
+
+if TYPE_CHECKING:
+    import torch
+
+KINDS = ("linear", "table", "mlp", "own")
+ACTIVATIONS = ("tanh", "relu", "silu", "softplus")
+_CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>[^()]*)\))?")
+
+
+def parse(text: str) -> PredictorSpec:
+    """The predictor that a text describes."""
+    if is_file(text):
+        ref = file_reference(text, "predictor")
+        if not callable(load(ref)):
+            raise ValueError(f"predictor {text!r} must be a function that returns a torch.nn.Module")
+        return PredictorSpec("module", file=ref)
+    match = _CALL.fullmatch(text.strip())
+    if match is None or match["name"] not in KINDS:
+        raise unknown("predictor", text, (*KINDS[:2], "mlp(50)", "mlp(64,64,relu)", "own", "file.py:function"))
+    words = [word.strip() for word in (match["inside"] or "").split(",") if word.strip()]
+    if match["name"] == "table":
+        _refuse(text, words)
+        return PredictorSpec("table", pinned=True, inputs="most-states")
+    if match["name"] != "mlp":
+        _refuse(text, words)
+        return PredictorSpec(match["name"])
+    return _mlp(text, words)
+
+
+def _refuse(text: str, words: list[str]) -> None:
+    if words:
+        raise ValueError(f"predictor {text!r} takes no arguments")
+
+
+def _mlp(text: str, words: list[str]) -> PredictorSpec:
+    hidden, rest = [], {"activation": "tanh", "inputs": "states"}
+    pinned = False
+    for word in words:
+        key, sign, value = (part.strip() for part in word.partition("="))
+        if re.fullmatch(r"[-+]?\d+", word):
+            if int(word) < 1:
+                raise ValueError(f"predictor {text!r}: a layer must have at least 1 unit, got {word}")
+            hidden.append(int(word))
+        elif word == "pinned":
+            pinned = True
+        elif sign and key == "inputs":
+            look_up("inputs", value, dict.fromkeys(("states", "most-states", "features")))
+            rest["inputs"] = value
+        else:
+            look_up("activation", word, dict.fromkeys(ACTIVATIONS))
+            rest["activation"] = word
+    if not hidden:
+        raise ValueError(f"predictor {text!r} needs at least one layer, as in 'mlp(50)'")
+    return PredictorSpec("mlp", tuple(hidden), rest["activation"], pinned, rest["inputs"])
+
+
+def shown(spec: PredictorSpec) -> str:
+    """The text again, canonical."""
+    if spec.file is not None:
+        return f"{spec.file.path}:{spec.file.function}"
+    if spec.kind != "mlp":
+        return spec.kind
+    words = [*map(str, spec.hidden), *([spec.activation] if spec.activation != "tanh" else [])]
+    words += [*(["pinned"] if spec.pinned else []), *([f"inputs={spec.inputs}"] if spec.inputs != "states" else [])]
+    return f"mlp({','.join(words)})"
+
+
+def default_for(problem: Problem) -> PredictorSpec:
+    """Linear in the features, or the problem's own network where it has one."""
+    return PredictorSpec("own" if problem.network is not None else "linear")
+
+
+def inputs_of(spec: PredictorSpec, problem: Problem) -> Floats:
+    """[states, k]: what a network sees of each state."""
+    states = np.eye(problem.mdp.states)
+    return {"states": states, "most-states": states[:, :-1], "features": problem.mdp.features}[spec.inputs]
+
+
+def make_module(spec: PredictorSpec, problem: Problem, inputs: int, outputs: int) -> torch.nn.Module:
+    """The problem's own network, or what the user's function returns; it gets (inputs, outputs) if it takes two."""
+    import torch
+
+    if spec.file is None:
+        if problem.network is None:
+            raise ValueError(f"problem {problem.name!r} has no network of its own: name another predictor")
+        module: Any = problem.network()
+    else:
+        function = load(spec.file)
+        module = function(inputs, outputs) if len(inspect.signature(function).parameters) >= 2 else function()
+    name = shown(spec)
+    if not isinstance(module, torch.nn.Module):
+        raise ValueError(f"predictor {name!r} must return a torch.nn.Module, got {type(module).__name__}")
+    module = module.double()
+    try:
+        with torch.no_grad():
+            got = tuple(module(torch.zeros(2, inputs, dtype=torch.float64)).shape)
+    except RuntimeError as error:
+        raise ValueError(f"predictor {name!r} can't take {inputs} inputs: {str(error).splitlines()[0]}") from None
+    if got != (2, outputs):
+        raise ValueError(f"predictor {name!r} must give {outputs} outputs for this target, got shape {list(got)}")
+    return module
