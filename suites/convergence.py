@@ -12,11 +12,12 @@ import numpy as np
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, tdc
 from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import Sprt, exponential, mean_interval
-from harness.judging.verdicts import Finding, below, exactly, seldom
+from harness.judging.statistics import exponential, mean_interval
+from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.spec import PredictorSpec, Request, StepSchedule
 from harness.runs.trial import Trial
 from suites.runs import request
+from suites.stability import few_diverge
 
 SOURCE = "Theorem 2"
 FALL = {"J": 0.4, "gradient": 0.7}  # of the start, in 10⁶ lane-steps (ci)
@@ -166,10 +167,3 @@ def swapped_timescales() -> Claim:
         judge=few_diverge,
         control=True,
     )
-
-
-def few_diverge(evidence: list[Trial], setting: Setting) -> Finding:
-    """At most 1 % of lanes, told from 20 %."""
-    failed = evidence[0].diverged()
-    words = f"{int(failed.sum())} of {len(failed)} lanes diverged"
-    return seldom(Sprt(0.01, 0.20, setting.false_alarm, 1e-2, len(failed)), failed.tolist(), words)

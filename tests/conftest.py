@@ -1,15 +1,19 @@
 """What every test shares."""
 
+import os
 from pathlib import Path
 
 import numba
 import pytest
 import torch
 
+# A pool per command would import torch in two more processes, some seconds each; tests that need one say so.
+os.environ.setdefault("DGTD_EXECUTOR", "in-process")
+
 
 @pytest.fixture(autouse=True)
 def _reproducible() -> None:
-    """One thread a process, as the engines run, and torch's own draws the same each time."""
+    """One thread per process, as the engines run, and torch's own draws the same each time."""
     torch.set_num_threads(1)
     numba.set_num_threads(1)  # pytest-xdist's workers share the cores
     torch.manual_seed(0)

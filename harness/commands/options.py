@@ -9,7 +9,7 @@ import typer
 StorePath = typer.Option(
     Path("results/dgtd.sqlite"), "--store", envvar="DGTD_STORE", help="The file that results live in."
 )
-ExecutorKind = typer.Option("pool", "--executor", help="in-process, pool or dask.")
+ExecutorKind = typer.Option("pool", "--executor", envvar="DGTD_EXECUTOR", help="in-process, pool or dask.")
 Workers = typer.Option(None, "--workers", help="Processes of the pool; one per core by default.")
 Scheduler = typer.Option(None, "--scheduler", help="Address of a Dask scheduler, as in tcp://127.0.0.1:8786.")
 Timeout = typer.Option(None, "--timeout", help="Seconds that a cohort of lanes, or a job, may take.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 
@@ -13,7 +15,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--dgtd-seed", default=0, type=int, help="another seed, other points and lanes")
     group.addoption("--dgtd-suite", default="all", help="one suite, or all")
     group.addoption("--dgtd-store", default=None, help="the file that evidence lives in; none: it is forgotten")
-    group.addoption("--dgtd-executor", default="pool", help="in-process, pool or dask")
+    group.addoption("--dgtd-executor", default=os.environ.get("DGTD_EXECUTOR", "pool"), help="in-process, pool or dask")
     group.addoption("--dgtd-workers", default=None, type=int, help="processes of the pool; one per core by default")
     group.addoption("--dgtd-scheduler", default=None, help="address of a Dask scheduler")
     group.addoption("--dgtd-timeout", default=None, type=float, help="seconds that a cohort or a job may take")
