@@ -228,7 +228,6 @@ GOOD = ["run", "--problem", "baird", "--rule", "gtd2", "--alpha", "0.1", "--beta
         ([*GOOD, "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"], "does not answer"),
         ([*GOOD, "--target", "cdf", "--atoms", "1"], "atoms must be at least 2"),
         ([*GOOD, "--schedule", "constnt"], "did you mean 'constant'?"),
-        (["run", "--problem", "spiral", *GOOD[3:]], "nonlinear predictor: the linear engine can't run it"),
         (["runs", "--store", "none.sqlite"], "no store 'none.sqlite': `dgtd run` makes one"),
         (["export", "--format", "xls", "--store", "none.sqlite"], "format must be 'csv' or 'parquet', got 'xls'"),
         (["export", "--format", "parquet"], "out must be given"),

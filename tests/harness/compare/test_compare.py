@@ -152,7 +152,7 @@ def test_a_users_rule_takes_part_and_what_the_user_typed_is_escaped(tmp_path):
         (["--alphas", "0"], "alpha must be positive"),
         (["--alpha", "0.1"], "alpha and beta must be given together"),
         (["--problems", ","], "at least one problem"),
-        (["--problems", "spiral"], "nonlinear predictor"),
+        (["--problems", "spiral"], "must give 21 outputs for this target"),
         (["--steps", "0"], "steps"),
     ],
 )
