@@ -159,14 +159,17 @@ class Workshop:
         return len(missing(self.store, requests, jobs))
 
     def evidence(self, need: Need) -> Any:
-        """The trial of a run, or the result of a job; ValueError if it failed."""
+        """The trial of a run, or the result of a job; ValueError if it failed, KeyError if it is not there."""
         if isinstance(need, Job):
             outcome, result, error = self.store.job(need.hash)
             if not outcome.settled:
                 raise ValueError(f"{outcome}: {error}")
             return result
         run = run_hash(need.spec)
-        for lane in self.store.lanes(run, need.seeds):
+        lanes = self.store.lanes(run, need.seeds)
+        if len(lanes) < need.seeds:
+            raise KeyError(run)
+        for lane in lanes:
             if not lane.outcome.settled:
                 name = need.spec.learner.rule.name
                 raise ValueError(f"{name} on {need.spec.place.problem}: {lane.outcome}: {lane.error}")
@@ -225,7 +228,7 @@ def _unfinished(workshop: Workshop, needs: list[Need]) -> bool:
             workshop.evidence(need)
     except ValueError as error:
         return str(error).startswith("interrupted") or ": interrupted: " in str(error)
-    except (KeyError, IndexError):
+    except KeyError:
         return True
     return False
 

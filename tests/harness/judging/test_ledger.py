@@ -156,7 +156,7 @@ def test_ctrl_c_keeps_what_is_finished_and_prints_what_is_decided(tmp_path):
         time.sleep(0.1)
         if store.exists():
             try:
-                if sqlite3.connect(store).execute("SELECT count(*) FROM lanes").fetchone()[0] >= 64:
+                if sqlite3.connect(store).execute("SELECT count(*) FROM jobs").fetchone()[0] >= 2:
                     break
             except sqlite3.OperationalError:
                 continue
