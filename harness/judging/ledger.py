@@ -15,7 +15,7 @@ from algorithms.rule import Rule
 from harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
 from harness.judging.verdicts import Finding, Verdict, confirmed
 from harness.plugins import installed
-from harness.runs.driver import Summary, execute, missing
+from harness.runs.driver import Summary, execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
 from harness.runs.job import Job
@@ -152,11 +152,6 @@ class Workshop:
         """Run what is missing, each need once."""
         requests, jobs = _sorted(needs)
         return execute(requests, self.store, self.make, jobs=jobs, timeout=self.timeout, progress=self.progress)
-
-    def missing(self, needs: Iterable[Need]) -> int:
-        """How many cohorts and jobs are not stored."""
-        requests, jobs = _sorted(needs)
-        return len(missing(self.store, requests, jobs))
 
     def evidence(self, need: Need) -> Any:
         """The trial of a run, or the result of a job; ValueError if it failed, KeyError if it is not there."""

@@ -18,7 +18,6 @@ def since():
 
 
 MOVED = {
-    "algorithms.experience.table": "algorithms.transitions",
     "harness.cost.peers": "harness.peers",
     "harness.cost.touches": "harness.touches",
     "harness.cost.work": "harness.work",
