@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from algorithms.digest import digest
-from harness.runs.fingerprint import machine_facts, of_code
+from harness.plugins import find_problem
+from harness.runs.fingerprint import machine_facts, of_code, of_problem
 from harness.runs.rule_files import resolve
 from harness.runs.spec import FileRef, Outcome
 from harness.runs.timeouts import time_limit
@@ -48,8 +49,10 @@ class Job:
             "" if self.rule is None else digest(resolve(self.rule).source_hash, [file[2] for file in self.rule.files])
         )
         packages = dict.fromkeys(("algorithms", "harness", self.package or "harness"))
+        parameters = json.loads(self.parameters)
         return {
-            "call": digest(self.function, json.loads(self.parameters)),
+            "call": digest(self.function, parameters),
+            "problem": of_problem(find_problem(parameters["problem"])) if "problem" in parameters else "",
             "rule": rule,
             "code": of_code(tuple(packages)),
         }

@@ -19,6 +19,7 @@ from harness.runs.cohort import Task, run_cohort
 from harness.runs.driver import RefusedError, execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import of_problem, parts_of, run_hash
+from harness.runs.job import Job
 from harness.runs.rule_files import _resolve, load, reference, resolve
 from harness.runs.spec import Request
 from harness.runs.store import Store
@@ -234,3 +235,12 @@ def test_a_digest_tells_values_apart_and_equal_ones_together():
     assert digest([[1], [2]]) != digest([[1, 2], []])
     assert digest("1") != digest(1)
     assert digest(float("nan")) == digest(float("nan")) != digest(float("inf"))
+
+
+def test_a_job_sees_the_arrays_of_the_problem_it_names(monkeypatch):
+    job = Job.of(of_problem, problem="random_walk")
+    first, before = job.hash, find_problem("random_walk")
+    listed = before.mdp.transitions
+    after = replace(before, mdp=before.mdp.with_(transitions=replace(listed, reward=50 * listed.reward)))
+    monkeypatch.setattr("harness.runs.job.find_problem", lambda name: after)
+    assert job.hash != first
