@@ -9,17 +9,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.options import (
-    INTERRUPTED,
-    RESUME,
-    ExecutorKind,
-    PredictorText,
-    Scheduler,
-    StorePath,
-    Timeout,
-    Workers,
-    check_timeout,
-)  # fmt: skip
+from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
@@ -27,7 +17,9 @@ RULES = "gtd2,tdc"
 OutFolder = typer.Option(Path("results/compare"), "--out", help="Folder for report.html, compare.json and figures/.")
 
 
+@runs_lanes
 def compare(
+    where: Where,
     problems: str = typer.Option(PROBLEMS, help="Problems, separated by commas."),
     rules: str = typer.Option(RULES, help="Rules, separated by commas: names, or path/to/file.py:function."),
     targets: str = typer.Option("value,cdf", help="value, cdf (the distributional form), or both."),
@@ -42,12 +34,7 @@ def compare(
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     out: Path = OutFolder,
-    store: Path = StorePath,
     predictor: str | None = PredictorText,
-    executor: str = ExecutorKind,
-    workers: int | None = Workers,
-    scheduler: str | None = Scheduler,
-    timeout: float | None = Timeout,
     as_json: bool = AsJson,
 ) -> int:
     """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
@@ -57,7 +44,6 @@ def compare(
     from harness.compare.contest import Contest, choose
     from harness.report.page import page, writable
     from harness.runs.driver import execute
-    from harness.runs.executors import executor_maker
     from harness.runs.predictors import parse
 
     if (alpha is None) != (beta is None):
@@ -68,17 +54,16 @@ def compare(
         steps_given=None if alpha is None or beta is None else (alpha, beta),
         predictor=None if predictor is None else parse(predictor),
     )  # fmt: skip
-    check_timeout(timeout)
     writable(out)
-    make = executor_maker(executor, workers, scheduler)
+    make = where.make
     command = repeat(locals())
-    with open_store(store) as results:
+    with open_store(where.store) as results:
         for what, requests in (
             ("sweep", lambda: contest.sweep_requests()),
             ("runs", lambda: contest.final_requests(choose(contest, results))),
         ):
             with progress(what) as tick:
-                if execute(requests(), results, make, timeout=timeout, progress=tick).interrupted:
+                if execute(requests(), results, make, timeout=where.timeout, progress=tick).interrupted:
                     print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
                     return INTERRUPTED
         found = weigh(contest, results, choose(contest, results))

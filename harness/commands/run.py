@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.commands.options import (
-    INTERRUPTED,
-    RESUME,
-    ExecutorKind,
-    PredictorText,
-    Scheduler,
-    StorePath,
-    Timeout,
-    Workers,
-    check_timeout,
-)  # fmt: skip
+from harness.commands.options import INTERRUPTED, RESUME, PredictorText, StorePath, Where, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table
 
 if TYPE_CHECKING:
@@ -29,7 +19,9 @@ if TYPE_CHECKING:
 Out = typer.Option(None, "--out", help="Write to this file; csv goes to stdout without it.")
 
 
+@runs_lanes
 def run(
+    where: Where,
     problem: str = typer.Option(..., help="A problem, as in 'baird'."),
     rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function."),
     alpha: float = typer.Option(..., help="Step size of θ."),
@@ -42,34 +34,26 @@ def run(
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     predictor: str | None = PredictorText,
-    executor: str = ExecutorKind,
-    workers: int | None = Workers,
-    scheduler: str | None = Scheduler,
-    timeout: float | None = Timeout,
-    store: Path = StorePath,
     as_json: bool = AsJson,
 ) -> int:
     """Run one rule on one problem; lanes that are stored already are not run again."""
     from harness.commands.progress import progress
     from harness.plugins import find_problem
     from harness.runs.driver import execute
-    from harness.runs.executors import executor_maker
     from harness.runs.learning import check_learner
     from harness.runs.predictors import default_for, parse
     from harness.runs.rule_files import reference
     from harness.runs.spec import Learner, Place, Probe, Request, RunSpec, StepSchedule, log_times
 
     world = find_problem(problem)
-    check_timeout(timeout)
     world.target(target, atoms, projection)
     chosen = default_for(world) if predictor is None else parse(predictor)
     learner = Learner(reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule), predictor=chosen)
     spec = RunSpec(Place(problem), learner, Probe(log_times(steps)), seed)
     check_learner(spec)
     request = Request(spec, seeds)
-    make = executor_maker(executor, workers, scheduler)
-    with open_store(store) as results, progress(f"{learner.rule.name} on {problem}") as tick:
-        summary = execute([request], results, make, timeout=timeout, progress=tick)
+    with open_store(where.store) as results, progress(f"{learner.rule.name} on {problem}") as tick:
+        summary = execute([request], results, where.make, timeout=where.timeout, progress=tick)
         found = _summary(results, spec, seeds)
     if as_json:
         print_json(found)

@@ -8,16 +8,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.options import (
-    INTERRUPTED,
-    RESUME,
-    ExecutorKind,
-    Scheduler,
-    StorePath,
-    Timeout,
-    Workers,
-    check_timeout,
-)  # fmt: skip
+from harness.commands.options import INTERRUPTED, RESUME, Where, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table
 
 Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.")
@@ -29,7 +20,9 @@ Profile = typer.Option("ci", "--profile", help="ci, full or paper: how hard to l
 Seed = typer.Option(0, "--seed", help="Another seed, other points and lanes.")
 
 
+@runs_lanes
 def suite(
+    where: Where,
     name: str = typer.Argument(help="A suite, or all."),
     profile: str = Profile,
     rule: str | None = RuleText,
@@ -40,28 +33,21 @@ def suite(
     document: Path | None = Document,
     pictures: Path | None = Pictures,
     dry_run: bool = typer.Option(False, "--dry-run", help="Say what would run and how long it may take, and stop."),
-    executor: str = ExecutorKind,
-    workers: int | None = Workers,
-    scheduler: str | None = Scheduler,
-    timeout: float | None = Timeout,
-    store: Path = StorePath,
     as_json: bool = AsJson,
 ) -> int:
     """Check the claims of a suite. Exit codes: 0 all pass, 1 one failed, 3 inconclusive, 4 nothing ran, 5 an error."""
     from harness.commands.progress import progress
     from harness.judging.ledger import Workshop, as_junit, as_markdown, counts, exit_code, judge
-    from harness.runs.executors import executor_maker
 
     for path in (junit, markdown, document):
         if path is not None and not path.parent.is_dir():  # said now, not after the suites have run
             raise ValueError(f"no folder {str(path.parent)!r} to write {path.name!r} into")
     setting, claims, judged = _claims(name, profile, rule, seed, claim)
-    check_timeout(timeout)
     if dry_run:
-        return _dry_run(claims, setting, judged, store, as_json)
-    make = executor_maker(executor, workers, scheduler)
-    with open_store(store) as results, progress(f"{len(claims)} claims") as tick:
-        workshop = Workshop(results, make, timeout, tick)
+        return _dry_run(claims, setting, judged, where.store, as_json)
+    make = where.make
+    with open_store(where.store) as results, progress(f"{len(claims)} claims") as tick:
+        workshop = Workshop(results, make, where.timeout, tick)
         entries = judge(claims, setting, rule, workshop, judged)
     title = f"dgtd suite {name} ({profile})" + (f": {judged.name}" if judged else "")
     if junit:
@@ -159,32 +145,27 @@ def _explain_failures(entries: list, judged: Any) -> None:
             typer.echo(f"what is wrong with {judged.name} ({complaint.check}): {complaint.words}")
 
 
+@runs_lanes
 def explain(
+    where: Where,
     claim: str = typer.Argument(help="A claim's id, from `dgtd suite`."),
     profile: str = Profile,
     rule: str | None = RuleText,
     seed: int = Seed,
-    executor: str = ExecutorKind,
-    workers: int | None = Workers,
-    scheduler: str | None = Scheduler,
-    timeout: float | None = Timeout,
-    store: Path = StorePath,
     as_json: bool = AsJson,
 ) -> int:
     """The evidence of one claim, and what would turn its verdict round. Stored evidence is not computed again."""
     from algorithms.names import unknown
     from harness.judging.ledger import Workshop, evidence_of, exit_code, find_suites, judge
-    from harness.runs.executors import executor_maker
 
     name = claim.split("/")[0]
     find_suites(name)
-    check_timeout(timeout)
     setting, claims, judged = _claims(name, profile, rule, seed, "")
     chosen = [c for c in claims if c.id == claim]
     if not chosen:
         raise unknown("claim", claim, [c.id for c in claims])
-    with open_store(store) as results:
-        workshop = Workshop(results, executor_maker(executor, workers, scheduler), timeout)
+    with open_store(where.store) as results:
+        workshop = Workshop(results, where.make, where.timeout)
         entries = judge(chosen, setting, rule, workshop, judged)
     if not entries:
         return INTERRUPTED

@@ -9,23 +9,15 @@ from typing import Any
 import typer
 
 from harness.commands.compare import contestants, grid
-from harness.commands.options import (
-    INTERRUPTED,
-    RESUME,
-    ExecutorKind,
-    PredictorText,
-    Scheduler,
-    StorePath,
-    Timeout,
-    Workers,
-    check_timeout,
-)  # fmt: skip
+from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table
 
 Plot = typer.Option(None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).")
 
 
+@runs_lanes
 def sweep(
+    where: Where,
     problem: str = typer.Option(..., help="A problem, as in 'boyan'."),
     rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function."),
     target: str = typer.Option("value", help="value, or cdf for the distributional form."),
@@ -39,12 +31,7 @@ def sweep(
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     plot: Path | None = Plot,
-    store: Path = StorePath,
     predictor: str | None = PredictorText,
-    executor: str = ExecutorKind,
-    workers: int | None = Workers,
-    scheduler: str | None = Scheduler,
-    timeout: float | None = Timeout,
     as_json: bool = AsJson,
 ) -> int:
     """Sensitivity to step sizes; the chosen ones are run again on seeds that did not choose them."""
@@ -52,10 +39,8 @@ def sweep(
     from harness.compare.comparison import as_dict, compare
     from harness.compare.contest import Contest, choose
     from harness.runs.driver import execute
-    from harness.runs.executors import executor_maker
     from harness.runs.predictors import parse
 
-    check_timeout(timeout)
     if sweep_seeds < 1:
         raise ValueError(f"sweep_seeds must be at least 1, got {sweep_seeds}")
     contest = Contest(
@@ -67,14 +52,14 @@ def sweep(
         raise ValueError(
             f"a sweep is of one rule and one target, got {rule!r} and {target!r}: `dgtd compare` takes more"
         )
-    make = executor_maker(executor, workers, scheduler)
-    with open_store(store) as results:
+    make = where.make
+    with open_store(where.store) as results:
         with progress("sweep") as tick:
-            done = execute(contest.sweep_requests(), results, make, timeout=timeout, progress=tick)
+            done = execute(contest.sweep_requests(), results, make, timeout=where.timeout, progress=tick)
         if not done.interrupted:
             chosen = choose(contest, results)
             with progress("fresh seeds") as tick:
-                done = execute(contest.final_requests(chosen), results, make, timeout=timeout, progress=tick)
+                done = execute(contest.final_requests(chosen), results, make, timeout=where.timeout, progress=tick)
         if done.interrupted:
             print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
             return INTERRUPTED

@@ -28,7 +28,7 @@ from harness.judging.verdicts import Verdict, agrees, below, exactly
 from harness.runs.job import Job
 from harness.runs.spec import Request
 from harness.runs.store import Store
-from tests.harness.runs.test_runs import ROOT, spec
+from tests.harness.runs.lanes import ROOT, spec
 
 SETTING = Setting("ci", 0, 1e-4)
 

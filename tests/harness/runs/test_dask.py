@@ -18,8 +18,8 @@ from harness.runs.executors import InProcess, LostError, make_executor
 from harness.runs.fingerprint import run_hash
 from harness.runs.spec import Request
 from harness.runs.store import Store
+from tests.harness.runs.lanes import ROOT, run_all, spec
 from tests.harness.runs.test_predictors import spec_of
-from tests.harness.runs.test_runs import ROOT, run_all, spec
 from tests.harness.test_cli import dgtd
 
 

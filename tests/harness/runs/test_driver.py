@@ -14,7 +14,7 @@ from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference
 from harness.runs.spec import Outcome, Request
 from harness.runs.store import Store
-from tests.harness.runs.test_runs import spec
+from tests.harness.runs.lanes import spec
 
 
 def test_a_submission_that_fails_loses_no_cohort(tmp_path):

@@ -23,7 +23,7 @@ from harness.runs.job import Job
 from harness.runs.rule_files import _resolve, load, reference, resolve
 from harness.runs.spec import Request
 from harness.runs.store import Store
-from tests.harness.runs.test_runs import ROOT, spec
+from tests.harness.runs.lanes import ROOT, spec
 
 BODY = """
 from algorithms.rule import Cotangents, rule

@@ -10,10 +10,10 @@ from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
 from harness.runs.learning import Learning, check_learner
 from harness.runs.predictors import parse, shown
+from harness.runs.rule_files import reference
 from harness.runs.spec import Learner, Outcome, Place, PredictorSpec, Probe, Request, RunSpec, log_times
 from harness.runs.store import Store
 from harness.runs.trial import simulate
-from tests.harness.runs.test_runs import reference
 from tests.harness.test_cli import dgtd
 
 NETWORK = """

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.harness.runs.test_runs import ROOT, check_kills
+from tests.harness.runs.test_kills import ROOT, check_kills
 
 
 def suite(store: Path) -> list[str]:

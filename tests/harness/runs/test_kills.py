@@ -1,0 +1,126 @@
+"""kill -9 and Ctrl-C: what is finished is kept, and the same command goes on from there."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.runs.spec import COHORT
+from harness.runs.store import Store
+from tests.harness.runs.lanes import ROOT
+
+
+def command(store: Path, steps: int = 100_000) -> list[str]:
+    words = [
+        "run",
+        "--problem",
+        "baird",
+        "--rule",
+        "gtd2",
+        "--alpha",
+        "0.01",
+        "--beta",
+        "0.05",
+        "--seeds",
+        "192",
+        "--executor",
+        "in-process",
+        "--json",
+    ]
+    return [
+        sys.executable,
+        "-c",
+        "from harness.cli import main; main()",
+        *words,
+        "--steps",
+        str(steps),
+        "--store",
+        str(store),
+    ]
+
+
+def check_kills(folder: Path, kills: int, seed: int) -> int:
+    """Kill -9 at random moments until `kills` have hit, then finish; the table must be that of a run left in peace."""
+    peace, war = folder / "peace.sqlite", folder / "war.sqlite"
+    environment = os.environ | {"NUMBA_NUM_THREADS": "1"}
+    start = time.perf_counter()
+    whole = subprocess.run(command(peace), capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+    length = time.perf_counter() - start
+    rng, hit, finished_before = random.Random(seed), 0, 0
+    while hit < kills:
+        process = subprocess.Popen(
+            command(war), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=ROOT
+        )
+        fresh, start = not war.exists(), time.perf_counter()
+        try:
+            process.communicate(timeout=rng.uniform(0.2 * length, length))
+            if fresh:  # how long a whole run takes changes with what else the machine is at
+                length = time.perf_counter() - start
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            hit += 1
+            print(f"kill {hit}", flush=True)
+        if war.exists():
+            count = "SELECT count(*) FROM lanes"
+            stored = sqlite3.connect(war).execute(count).fetchone()[0] if _has_lanes(war) else 0
+            assert stored % COHORT == 0  # a cohort is there whole or not at all
+            assert stored >= finished_before
+            finished_before = stored
+            if stored == 192 and hit < kills:
+                for part in folder.glob("war.sqlite*"):
+                    part.unlink(missing_ok=True)
+                finished_before = 0
+    final = subprocess.run(command(war), capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+    tables = [json.loads(done.stdout) for done in (whole, final)]
+    for table in tables:
+        table.pop("microseconds_per_step")
+    assert tables[0] == tables[1]
+    assert everything(peace) == everything(war)
+    return hit
+
+
+def _has_lanes(path: Path) -> bool:
+    query = "SELECT count(*) FROM sqlite_master WHERE name = 'lanes'"
+    return bool(sqlite3.connect(path).execute(query).fetchone()[0])
+
+
+def everything(path: Path):
+    """Every lane of a store, whoever ran it."""
+    with Store(path) as store:
+        return [[(x.seed, x.outcome, x.died, x.curves.tobytes()) for x in store.lanes(r["run"])] for r in store.runs()]
+
+
+@pytest.mark.slow
+def test_kill_9_loses_no_finished_cohort_and_resume_repeats_none(tmp_path):
+    assert check_kills(tmp_path, kills=4, seed=0) == 4
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path):
+    store = tmp_path / "s.sqlite"
+    words = [*command(store, steps=3_000_000)]
+    words[words.index("in-process")] = "pool"
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    for _ in range(600):
+        time.sleep(0.1)
+        if store.exists() and _has_lanes(store):
+            count = "SELECT count(*) FROM lanes WHERE outcome = 'budget spent'"
+            if sqlite3.connect(store).execute(count).fetchone()[0] >= COHORT:
+                break
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in errors
+    assert "Traceback" not in errors
+    with Store(store) as results:
+        (run,) = results.runs()
+    assert run["outcomes"]["budget spent"] >= COHORT
+    assert run["outcomes"]["interrupted"] >= COHORT

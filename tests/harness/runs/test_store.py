@@ -1,0 +1,144 @@
+"""The store: nothing overwritten, nothing lost, older and broken files said."""
+
+import json
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.runs.cohort import Task, run_cohort
+from harness.runs.driver import execute
+from harness.runs.executors import InProcess
+from harness.runs.fingerprint import run_hash
+from harness.runs.spec import COHORT, Outcome, Request
+from harness.runs.store import SCHEMA, Store, StoreError
+from tests.harness.runs.lanes import rows, run_all, spec
+from tests.harness.test_cli import dgtd
+
+
+def test_a_settled_row_is_never_overwritten(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        execute([Request(spec(), 4)], store, InProcess)
+        before = rows(store, spec())
+        worse = run_cohort(Task.of(spec(), 0, timeout=1e-6))
+        assert worse.lanes[0].outcome is Outcome.TIMED_OUT
+        store.save(spec(), worse)
+        assert rows(store, spec()) == before
+
+
+def test_two_writers_at_once_lose_nothing(tmp_path):
+    path = tmp_path / "s.sqlite"
+    specs = [spec(alpha=0.001 * (i + 1), steps=50) for i in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda s: run_all(path, [Request(s, 40)]), specs))
+    with Store(path) as store:
+        assert len(store.runs()) == 8
+        assert all(run["outcomes"] == {"budget spent": 48} for run in store.runs())
+
+
+OLD_SPEC = {
+    "problem": "baird", "rule": {"name": "gtd2", "hash": "x"}, "alpha": 0.01, "beta": 0.05, "steps": 300,
+    "target": "value", "atoms": 21, "projection": "cramer", "schedule": "constant", "radius": None, "average": False,
+    "extragradient": False, "root_seed": 0, "version": "0.0.9",
+}  # fmt: skip
+
+
+def older_store(path: Path, schema: int = 2) -> Path:
+    from harness.runs.store import _MIGRATIONS
+
+    db = sqlite3.connect(path)
+    for version in range(1, schema + 1):
+        db.executescript(_MIGRATIONS[version])
+    db.execute("INSERT INTO runs VALUES ('old', ?, 'then')", (json.dumps(OLD_SPEC),))
+    columns = "run, seed, outcome, died, checkpoints, curves, seconds, what"
+    db.execute(
+        f"INSERT INTO lanes ({columns}) VALUES ('old', 0, 'budget spent', -1, 2, ?, 0.1, '')",
+        (np.ones((2, 3)).tobytes(),),
+    )
+    db.execute(f"PRAGMA user_version={schema}")
+    db.commit()
+    db.close()
+    return path
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_an_older_store_is_read_and_never_reused(tmp_path, schema):
+    path = older_store(tmp_path / "old.sqlite", schema)
+    with Store(path) as store:
+        assert store.older == 1
+        assert store.lanes("old")[0].curves.tolist() == [[1, 1, 1], [1, 1, 1]]
+        (row,) = store.rows()
+        assert (row["problem"], row["rule"], row["version"], row["rmspbe"]) == ("baird", "gtd2", "0.0.9", 1.0)
+        assert execute([Request(spec(), 4)], store, InProcess).done == 1
+        assert [run["reusable"] for run in store.runs()] == [True, False]
+    assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (SCHEMA,)
+
+
+def test_commands_say_that_a_store_is_older(tmp_path):
+    store = older_store(tmp_path / "old.sqlite")
+    says = "has 1 runs of an older version: they are listed and exported, and none is reused"
+    for words in (["runs"], ["export"]):
+        done = dgtd(*words, "--store", str(store))
+        assert done.returncode == 0
+        assert done.stderr.count("\n") == 1
+        assert says in done.stderr
+        assert "gtd2" in done.stdout
+
+
+def broken_stores(folder: Path):
+    text = folder / "text.sqlite"
+    text.write_text("this is no database, it is a letter " * 100)
+    newer = folder / "newer.sqlite"
+    db = sqlite3.connect(newer)
+    db.execute("PRAGMA user_version=99")
+    db.execute("CREATE TABLE x (y)")
+    db.commit()
+    db.close()
+    other = folder / "other.sqlite"
+    db = sqlite3.connect(other)
+    db.execute("CREATE TABLE recipes (name)")
+    db.commit()
+    db.close()
+    return {
+        text: "it is not a dgtd store: name another file",
+        newer: "has schema 99, and this version knows",
+        other: "is a database of something else",
+        Path("/proc/no/s.sqlite"): "can't be opened",
+        folder: "can't be opened",
+    }
+
+
+def test_a_store_that_cannot_be_used_says_why_and_stays_as_it_was(tmp_path):
+    for path, says in broken_stores(tmp_path).items():
+        before = path.read_bytes() if path.is_file() else None
+        with pytest.raises(StoreError, match=says):
+            Store(path)
+        assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        execute([Request(spec(), 4)], store, InProcess)
+        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+        store._db.execute(f"PRAGMA max_page_count={pages + 1}")
+        with pytest.raises(StoreError, match="the disk is full: free some space"):
+            execute([Request(spec(steps=5000, checkpoints=1000), 64)], store, InProcess)
+        assert len(store.lanes(run_hash(spec()))) == COHORT
+
+
+def test_a_read_only_store_is_said(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        store._db.execute("PRAGMA query_only=1")
+        with pytest.raises(StoreError, match="can't be written: check its permissions"):
+            execute([Request(spec(), 4)], store, InProcess)
+
+
+def test_rows_export_to_a_frame(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        execute([Request(spec(), 4), Request(spec(target="cdf", atoms=5), 4)], store, InProcess)
+        frame = store.frame()
+    assert len(frame) == 2 * COHORT
+    assert frame[frame.target == "value"].cramer.isna().all()
+    assert frame[frame.target == "cdf"].cramer.notna().all()
