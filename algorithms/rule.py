@@ -12,6 +12,7 @@ import numpy as np
 
 from algorithms.checks import Floats
 from algorithms.digest import digest
+from algorithms.names import unknown
 
 
 class Cotangents(NamedTuple):
@@ -39,6 +40,10 @@ _PROBES = ((1.0, 0.0), (0.0, 1.0), (0.7, -1.3), (-2.1, 0.4), (1e-3, 5.0), (-30.0
 _RATIOS = (1.0, 0.0, 0.3, 7.0)
 
 
+class RuleError(ValueError):
+    """A rule tried to end the program, or is not a function of its arguments."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """An update rule. Call it on floats, numpy arrays or torch tensors; numba compiles the same function."""
@@ -55,14 +60,21 @@ class Rule:
             raise ValueError(f"rule {self.name!r} must be a function, got {type(self.function).__name__}")
         if not (math.isfinite(self.w_decay) and self.w_decay >= 0):
             raise ValueError(f"w_decay must be 0 or more, got {self.w_decay}")
+        object.__setattr__(self, "promises", _known_promises(self.name, self.promises))
         _check_arity(self.name, self.function)
+        _check_function(self.name, self.function)
         for rho in _RATIOS:
             found = np.array([_probe(self.name, self.function, d, u, rho) for d, u in _PROBES])
             if self.linear and not np.allclose(found, _PROBES @ found[:2], rtol=1e-10, atol=1e-12):
                 raise ValueError(f"rule {self.name!r} is not linear in (delta, u): declare linear=False")
 
     def __call__(self, delta: Any, u: Any, rho: Any) -> Cotangents:
-        return self.function(delta, u, rho)
+        try:
+            return self.function(delta, u, rho)
+        except Exception:
+            raise
+        except BaseException as error:  # sys.exit(0) in a rule must not end a command in silence
+            raise RuleError(f"rule {self.name!r} raised {type(error).__name__}: {error}") from None
 
     def coefficients(self, rho: float) -> Floats:
         """[3, 2]: how (prediction, target, tangent) weigh (δ, u) at this ratio. Linear rules only."""
@@ -92,13 +104,13 @@ def rule(
     curvature: bool = True,
     w_decay: float = 0.0,
     linear: bool = True,
-    promises: Iterable[Promise] = ALL,
+    promises: Iterable[str] = ALL,
 ) -> Any:
     """Decorator: a function of (delta, u, rho) becomes a Rule, and is probed once."""
 
     def wrap(f: Callable[[Any, Any, Any], Cotangents]) -> Rule:
         name = getattr(f, "__name__", "rule")
-        return Rule(name, f, curvature, w_decay, linear, frozenset(promises))
+        return Rule(name, f, curvature, w_decay, linear, promises)  # type: ignore[arg-type]
 
     return wrap if function is None else wrap(function)
 
@@ -107,6 +119,36 @@ def named(base: Rule, **parameters: float) -> Rule:
     """The rule under a name that shows its parameters, as in `greedy_gq(eta=0.5)`."""
     inside = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
     return replace(base, name=f"{base.name}({inside})")
+
+
+def _known_promises(name: str, promises: Iterable[str]) -> frozenset[Promise]:
+    """A promise that is misspelt binds nothing, so it is refused."""
+    if isinstance(promises, str):
+        raise ValueError(f"rule {name!r}: promises must be a set, as in {{{promises!r}}}")
+    for each in promises:
+        if each not in list(Promise):
+            raise unknown(f"promise of rule {name!r}", str(each), [str(known) for known in Promise])
+    return frozenset(Promise(each) for each in promises)
+
+
+def _check_function(name: str, function: Callable[..., Any]) -> None:
+    """Twice the same arguments, in another order of calls: the same bits, and the arguments as they were."""
+    points = [(delta, u, rho) for rho in _RATIOS for delta, u in _PROBES]
+    first = [_probe(name, function, *point) for point in points]
+    second = [_probe(name, function, *point) for point in reversed(points)][::-1]
+    for point, one, other in zip(points, first, second, strict=True):
+        if one != other:
+            raise RuleError(
+                f"rule {name!r} is not a function of (delta, u, rho): at {point} it gave {one}, then {other}"
+            )
+    before = np.array(points).T.copy()
+    given = [row.copy() for row in before]
+    try:
+        function(*given)
+    except Exception:  # not made for arrays, which is for `dgtd rule check` to say
+        return
+    if not all(np.array_equal(one, other) for one, other in zip(given, before, strict=True)):
+        raise RuleError(f"rule {name!r} changes its arguments in place: write u = 2 * u, not u *= 2")
 
 
 def _check_arity(name: str, function: Callable[..., Any]) -> None:
@@ -121,7 +163,7 @@ def _probe(name: str, function: Callable[..., Any], delta: float, u: float, rho:
         out = function(delta, u, rho)
     except TimeoutError:  # a caller's limit, for the caller to report
         raise
-    except Exception as error:
+    except BaseException as error:
         raise ValueError(f"rule {name!r} raised {type(error).__name__} at {delta=}, {u=}, {rho=}: {error}") from error
     if not (isinstance(out, tuple) and getattr(out, "_fields", None) == Cotangents._fields):
         raise ValueError(f"rule {name!r} must return Cotangents(prediction, target, tangent), got {out!r}")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from algorithms.names import look_up
+from algorithms.names import look_up, unknown
 from harness.oracle.problem import Problem
 
 _CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
@@ -21,10 +24,41 @@ def installed(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=f"dgtd.{group}")}
 
 
+_KEYWORD = re.compile(r"(?P<owner>\w+)(\.__init__)?\(\) got an unexpected keyword argument '(?P<name>\w+)'")
+
+
+@contextmanager
+def answering(who: str) -> Iterator[None]:
+    """Code of a user's may end a command only with an error that names it."""
+    try:
+        yield
+    except (ValueError, OSError, TimeoutError):
+        raise
+    except TypeError as error:
+        match = _KEYWORD.search(str(error))
+        known = _keywords(match["owner"]) if match else ()
+        if match and known:
+            wrong = unknown(f"keyword of {match['owner']}", match["name"], known)
+            raise ValueError(f"{who}: {wrong}") from error
+        raise ValueError(f"{who} raised TypeError: {error}") from error
+    except BaseException as error:
+        raise ValueError(f"{who} raised {type(error).__name__}: {error}") from error
+
+
+def _keywords(owner: str) -> tuple[str, ...]:
+    """What one of our classes or functions takes; a plug-in that called it has imported it."""
+    ours = [module for name, module in sys.modules.items() if name.split(".")[0] in ("algorithms", "harness")]
+    found = next((vars(module)[owner] for module in ours if callable(vars(module).get(owner))), None)
+    return () if found is None else tuple(inspect.signature(found).parameters)
+
+
 def find_problem(text: str) -> Problem:
     """A problem by name, `baird`, or with parameters, `random_mdp(states=20, seed=3)`."""
     make, parameters = _parsed(text)
-    problem: Problem = make(**parameters)
+    with answering(f"problem {text!r}"):
+        problem: Problem = make(**parameters)
+    if not isinstance(problem, Problem):
+        raise ValueError(f"problem {text!r} must be a Problem, got {type(problem).__name__}")
     return problem
 
 
@@ -42,7 +76,9 @@ def _parsed(text: str) -> tuple[Any, dict[str, Any]]:
     match = _CALL.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"no problem {text!r}; write a name, or name(key=value) as in 'random_mdp(states=20)'")
-    make = look_up("problem", match["name"].replace("-", "_"), installed("problems")).load()
+    point = look_up("problem", match["name"].replace("-", "_"), installed("problems"))
+    with answering(f"problem {match['name']!r}"):
+        make = point.load()
     return make, _parameters(text, match["inside"], make)
 
 

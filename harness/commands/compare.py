@@ -56,7 +56,7 @@ def compare(
     )  # fmt: skip
     writable(out)
     make = where.make
-    command = repeat(locals())
+    command = repeat(locals() | {"store": where.store})
     with open_store(where.store) as results:
         for what, requests in (
             ("sweep", lambda: contest.sweep_requests()),
@@ -131,14 +131,14 @@ def _numbers(name: str, text: str) -> tuple[float, ...]:
 
 
 def repeat(given: dict[str, Any]) -> str:
-    """The command with every option that is not its default."""
+    """The command with every option that decides its numbers and is not its default: who runs them decides none."""
     import inspect
 
     words = ["dgtd", "compare"]
     for name, parameter in inspect.signature(compare).parameters.items():
-        value, default = given[name], parameter.default.default
-        if name == "as_json" or value == default:
+        if name == "as_json" or name not in given or given[name] == parameter.default.default:
             continue
+        value = given[name]
         words += [f"--{name}", repr(value) if isinstance(value, float) else str(value)]
     return shlex.join(words)
 

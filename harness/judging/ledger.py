@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import shlex
 from collections.abc import Callable, Iterable
@@ -14,7 +15,7 @@ from algorithms.names import look_up
 from algorithms.rule import Rule
 from harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
 from harness.judging.verdicts import Finding, Verdict, confirmed
-from harness.plugins import installed
+from harness.plugins import answering, installed
 from harness.runs.driver import Summary, execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
@@ -77,8 +78,22 @@ def find_suites(name: str) -> dict[str, Suite]:
     """The suite of a name, or all of them."""
     points = installed("suites")
     if name == "all":
-        return {key: points[key].load() for key in sorted(points)}
-    return {name: look_up("suite", name, points).load()}
+        return {key: _loaded(key) for key in sorted(points)}
+    look_up("suite", name, points)
+    return {name: _loaded(name)}
+
+
+def _loaded(name: str) -> Suite:
+    """A suite, whose errors name it."""
+    with answering(f"suite {name!r}"):
+        suite: Suite = installed("suites")[name].load()
+
+    @functools.wraps(suite)
+    def claims(rule: Rule | None) -> list[Claim]:
+        with answering(f"suite {name!r}"):
+            return suite(rule)
+
+    return claims
 
 
 def remarks(name: str) -> tuple[str, str]:

@@ -29,11 +29,12 @@ class Task:
     cohort: int
     size: int
     timeout: float | None = None
+    twice: bool = False
 
     @staticmethod
-    def of(spec: RunSpec, cohort: int, timeout: float | None = None) -> Task:
+    def of(spec: RunSpec, cohort: int, timeout: float | None = None, twice: bool = False) -> Task:
         """The task of a cohort, with this process's fingerprint of the run."""
-        return Task(spec.to_json(), run_hash(spec), parts_of(spec), cohort, spec.learner.cohort, timeout)
+        return Task(spec.to_json(), run_hash(spec), parts_of(spec), cohort, spec.learner.cohort, timeout, twice)
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class CohortResult:
     """The lanes of a cohort, or an error that all of them share. `machine`: where they were run.
 
     refused   this worker's code, problem or rule is not the sender's: the numbers would be another run's
+    unsteady  the cohort was run twice, and gave two results: the rule is not a function of its arguments
     """
 
     run: str
@@ -62,6 +64,7 @@ class CohortResult:
     error: str = ""
     machine: str = ""
     refused: bool = False
+    unsteady: bool = False
 
 
 def run_cohort(task: Task) -> CohortResult:
@@ -73,12 +76,21 @@ def run_cohort(task: Task) -> CohortResult:
             if run_hash(spec) != task.run:
                 error_text = refusal(parts_of(spec), task.parts)
                 return CohortResult(task.run, task.cohort, [], 0.0, error=error_text, refused=True)
-            metrics, lanes = _run(spec, task.cohort, None if task.timeout is None else start + task.timeout)
-        seconds = time.perf_counter() - start
+            deadline = None if task.timeout is None else start + task.timeout
+            metrics, lanes = _run(prepared(spec), task.cohort, deadline)
+            seconds = time.perf_counter() - start
+            if task.twice and not _same(lanes, _run(Learning.of(spec), task.cohort, deadline)[1]):
+                error_text = (
+                    f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
+                )
+                error_text += f" on {spec.place.problem}, gave two results"
+                return CohortResult(task.run, task.cohort, [], seconds, error=error_text, unsteady=True)
         return CohortResult(task.run, task.cohort, lanes, seconds, metrics, machine=machine_facts())
     except TimeoutError:
         outcome, error_text = Outcome.TIMED_OUT, f"more than {task.timeout:g} s"
-    except (Exception, SystemExit) as error:  # a worker must outlive any rule that it is given
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a worker must outlive any rule that it is given
         outcome, error_text = Outcome.FAILED, f"{type(error).__name__}: {error}"
         traceback.clear_frames(error.__traceback__)
     seeds = range(task.cohort * task.size, (task.cohort + 1) * task.size)
@@ -99,13 +111,21 @@ def failed_cohort(
     return CohortResult(run, cohort, lanes, seconds, error=error, machine=machine_facts())
 
 
-def _run(spec: RunSpec, cohort: int, deadline: float | None) -> tuple[tuple[str, ...], list[Lane]]:
+def _same(first: list[Lane], second: list[Lane]) -> bool:
+    """To the last bit."""
+    return all(
+        (a.outcome, a.died, a.curves.tobytes()) == (b.outcome, b.died, b.curves.tobytes())
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def _run(learning: Learning, cohort: int, deadline: float | None) -> tuple[tuple[str, ...], list[Lane]]:
     def tick() -> None:  # compiled code hears no alarm, so the clock is read between checkpoints too
         if deadline is not None and time.perf_counter() > deadline:
             raise TimeoutError
 
-    seeds, probe = seeds_of(spec, cohort), spec.probe
-    trial = simulate(prepared(spec), seeds, tick)
+    seeds, probe = seeds_of(learning.spec, cohort), learning.spec.probe
+    trial = simulate(learning, seeds, tick)
     diverged = trial.diverged(probe.diverged_above)
     reached = np.zeros(len(seeds), dtype=bool)
     if "rmspbe" in trial.names:

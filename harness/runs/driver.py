@@ -10,16 +10,18 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import FrameType
 from typing import Any
 
+from algorithms.rule import RuleError
 from harness.runs.cohort import CohortResult, Task, failed_cohort, run_cohort
 from harness.runs.executors import InProcess, capacity, pool, watch
 from harness.runs.fingerprint import run_hash
 from harness.runs.job import Job, JobResult, JobTask, run_job
-from harness.runs.spec import Outcome, Request, RunSpec, seeds_of, unique
+from harness.runs.rule_files import is_built_in
+from harness.runs.spec import FileRef, Outcome, Request, RunSpec, seeds_of, unique
 from harness.runs.store import Store
 
 LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
@@ -33,6 +35,7 @@ class CohortWork:
     spec: RunSpec
     cohort: int
     alone: bool = False
+    twice: bool = False
 
     @property
     def whole(self) -> RunSpec:
@@ -46,7 +49,7 @@ class CohortWork:
 
     def submit(self, executor: Executor, timeout: float | None) -> Future[Any]:
         """Hand it over."""
-        return executor.submit(run_cohort, Task.of(self.spec, self.cohort, timeout))
+        return executor.submit(run_cohort, Task.of(self.spec, self.cohort, timeout, self.twice))
 
     def failed(self, outcome: Outcome, error: str) -> CohortResult:
         """A result that says why there is none."""
@@ -136,13 +139,27 @@ def execute(
     expected = sum(len(request.cohorts) for request in unique(requests)) + len(jobs)
     progress(0, len(todo))
     done = 0
-    together, alone = ([work for work in todo if work.alone is apart] for apart in (False, True))
+    first = _tried_twice(todo)
+    rest = [work for work in todo if not any(work == replace(one, twice=False) for one in first)]
+    together, alone = ([work for work in rest if work.alone is apart] for apart in (False, True))
+    turns: list[tuple[list[Work], Callable[[], Executor]]] = [([*first], make), (together, make), (alone, InProcess)]
     with _Interrupt() as interrupt:
-        for works, maker in ((together, make), (alone, InProcess)):
+        for works, maker in turns:
             if works and not interrupt.came:
                 tick = partial(_tell, progress, done, len(todo))
                 done += _Crew(store, maker, timeout).run(works, lambda: interrupt.came, tick)
     return Summary(expected, expected - len(todo), done)
+
+
+def _tried_twice(todo: list[Work]) -> list[CohortWork]:
+    """The shortest cohort of each rule that is not ours: nothing of a rule is stored before two runs of it agree."""
+    shortest: dict[FileRef, CohortWork] = {}
+    for work in todo:
+        if isinstance(work, CohortWork) and not is_built_in(work.spec.learner.rule):
+            best = shortest.get(work.spec.learner.rule)
+            if best is None or work.spec.probe.steps < best.spec.probe.steps:
+                shortest[work.spec.learner.rule] = work
+    return [replace(work, twice=True) for work in shortest.values()]
 
 
 def _tell(progress: Callable[[int, int], None], before: int, total: int, now: int) -> None:
@@ -205,6 +222,8 @@ class _Crew:
     def _save(self, work: Work, result: Any) -> None:
         if result.refused:
             raise RefusedError(f"{result.error}: install the same version there, and start the workers anew")
+        if getattr(result, "unsteady", False):
+            raise RuleError(result.error)
         work.save(self.store, result)
         self.done += 1
 

@@ -120,6 +120,8 @@ def run_job(task: JobTask) -> JobResult:
         return JobResult(task.hash, Outcome.CONVERGED, result, time.perf_counter() - start, machine=machine_facts())
     except TimeoutError:
         outcome, error = Outcome.TIMED_OUT, f"more than {task.timeout:g} s"
-    except (Exception, SystemExit) as problem:  # a worker must outlive any rule that it is given
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # a worker must outlive any rule that it is given
         outcome, error = Outcome.FAILED, f"{type(problem).__name__}: {problem}"
     return JobResult(task.hash, outcome, "", time.perf_counter() - start, error, machine_facts())

@@ -11,6 +11,7 @@ import numpy as np
 from algorithms.checks import Floats
 from algorithms.names import look_up, unknown
 from harness.oracle.problem import Problem
+from harness.plugins import answering
 from harness.runs.rule_files import file_reference, is_file, load
 from harness.runs.spec import PredictorSpec
 
@@ -101,7 +102,8 @@ def make_module(spec: PredictorSpec, problem: Problem, inputs: int, outputs: int
         module: Any = problem.network()
     else:
         function = load(spec.file)
-        module = function(inputs, outputs) if len(inspect.signature(function).parameters) >= 2 else function()
+        with answering(f"predictor {shown(spec)!r}"):
+            module = function(inputs, outputs) if len(inspect.signature(function).parameters) >= 2 else function()
     name = shown(spec)
     if not isinstance(module, torch.nn.Module):
         raise ValueError(f"predictor {name!r} must return a torch.nn.Module, got {type(module).__name__}")

@@ -22,7 +22,7 @@ from algorithms.digest import digest
 from algorithms.names import unknown
 from algorithms.rule import Rule, rule
 from algorithms.rules import FAMILIES, RULES, find_rule
-from harness.plugins import installed
+from harness.plugins import answering, installed
 from harness.runs.spec import FileRef
 from harness.runs.timeouts import time_limit
 
@@ -43,6 +43,12 @@ def reference(text: str) -> FileRef:
     if name not in RULES and name not in FAMILIES and points:
         raise unknown("rule", name, [*RULES, *FAMILIES, *points])
     return FileRef(name=find_rule(text).name)
+
+
+def is_built_in(ref: FileRef) -> bool:
+    """Whether a reference is a rule of ours."""
+    name = ref.name.split("(")[0]
+    return not ref.path and not ref.files and (name in RULES or name in FAMILIES)
 
 
 def is_file(text: str) -> bool:
@@ -140,7 +146,7 @@ def _run_source(ref: FileRef) -> dict[str, Any]:
         raise ValueError(f"file {file!r} is not Python: {error.msg} in line {error.lineno}") from None
     except TimeoutError:
         raise
-    except Exception as error:
+    except BaseException as error:
         raise ValueError(f"file {ref.path!r} raised {type(error).__name__}: {error}") from error
     return scope
 
@@ -235,7 +241,8 @@ def _as_rule(ref: FileRef, found: Any) -> Rule:
 
 
 def _of_entry_point(name: str) -> Rule:
-    found = installed("rules")[name].load()
+    with answering(f"rule {name!r}"):
+        found = installed("rules")[name].load()
     if isinstance(found, Rule):
         return found
     made: Rule = rule(found)
