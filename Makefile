@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup compare browser test lint quick bench asv asv-compare asv-aa cost-picture claims torture seeds coverage clean
+.PHONY: help setup compare browser test lint quick bench asv asv-compare asv-aa cost-picture claims mutants torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -57,6 +57,9 @@ asv-aa: $(READY)  ## the gate ten times on equal commits, and on one 1.5 times s
 
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 	$(BIN)/python -m harness.report.cost docs/cost.png
+
+mutants: $(READY)  ## more than a hundred faults, one by one: which claim or test sees each?
+	$(BIN)/python -m tests.mutants
 
 torture: $(READY)  ## kill -9 at fifty random moments of a run, and at twenty of the whole ledger
 	$(BIN)/python -m tests.harness.runs.torture 50 20

@@ -12,7 +12,7 @@ import numpy as np
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, tdc
 from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import exponential, mean_interval
+from harness.judging.statistics import end_over_start
 from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.spec import PredictorSpec, Request, StepSchedule
 from harness.runs.trial import Trial
@@ -104,8 +104,7 @@ def falls(what: str, margin: float, evidence: list[Trial], setting: Setting) -> 
     """The geometric mean over lanes of the end over the start."""
     (trial,) = evidence
     curve, gap = trial.of(what), np.median(trial.of("w_gap"), axis=1)
-    ratio = np.where(np.isfinite(curve[-1]), curve[-1] / curve[0], 1e300)
-    share = exponential(mean_interval(np.log(ratio), 2 * setting.false_alarm))
+    share = end_over_start(curve, 2 * setting.false_alarm)
     words = (
         f"{NAMES[what]} is {share.estimate:.3f} of its start [{share.low:.3f}, {share.high:.3f}] after "
         f"{trial.times[-1]} steps; ‖w − w*‖_C went from {gap[0]:.3f} to {gap[-1]:.3f}"

@@ -14,7 +14,7 @@ from algorithms.rule import Rule
 from algorithms.rules import gtd2, td
 from harness.compare.contest import steps_to_share
 from harness.judging.claims import Claim, Judge, Need, Setting
-from harness.judging.statistics import Interval, exponential, mean_interval, variance_ratio
+from harness.judging.statistics import Interval, end_over_start, exponential, mean_interval, variance_ratio
 from harness.judging.verdicts import Finding, agrees, below
 from harness.runs.spec import PredictorSpec, Request
 from harness.runs.trial import Trial
@@ -96,7 +96,7 @@ def curves(evidence: list[Trial]) -> tuple[Integers, Floats, Floats]:
 def converges(evidence: list[Trial], setting: Setting) -> Finding:
     """The end over the start."""
     times, _, ours = curves(evidence)
-    share = exponential(mean_interval(np.log(ours[:, -1] / ours[:, 0]), 2 * setting.false_alarm))
+    share = end_over_start(ours.T, 2 * setting.false_alarm)
     words = f"RMSPBE is {share.estimate:.3g} of its start [{share.low:.3g}, {share.high:.3g}] after {STEPS} steps"
     return below(share, TARGET, setting.false_alarm, words, **shown(times, ours))
 
@@ -167,4 +167,4 @@ def paths_agree(evidence: list[Trial], setting: Setting) -> Finding:
         f"means differ by {apart:.1e} at most along 16 lanes of 5000 steps (TD's by {max(of_td):.1e}, discounted or "
         f"not); on grid_world, γ = 0.95, GTD2's differ by {discounted:.2g}"
     )
-    return agrees(max(apart, *of_td), 1e-9, setting, 16, words)
+    return agrees(float(np.max([apart, *of_td])), 1e-9, setting, 16, words)  # max() would skip a NaN

@@ -234,7 +234,7 @@ def bound_covers(place: str, delta: float, evidence: list[Trial], setting: Setti
     """The share of runs above the bound; VACUOUS where standing still is below it."""
     saddle, ((n,), errors) = saddle_of(place), errors_of(evidence)
     lanes, limit, still = len(errors), saddle.bound(n, delta), saddle.standing_still
-    outside = proportion_interval(int((errors > limit).sum()), lanes, 2 * setting.false_alarm)
+    outside = proportion_interval(int((~(errors <= limit)).sum()), lanes, 2 * setting.false_alarm)
     tightness = limit / float(np.median(errors))
     words = (
         f"{lanes - round(outside.estimate * lanes)} of {lanes} runs below the bound {limit:.3g}, "

@@ -12,7 +12,7 @@ from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb, tdrc
 from algorithms.targets import target_class
 from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import Sprt, exponential, mean_interval
+from harness.judging.statistics import Sprt, end_over_start, mean_interval
 from harness.judging.verdicts import Finding, agrees, below, exactly, seldom
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
@@ -32,7 +32,17 @@ STEPS: dict[str, list[tuple[float, float]]] = {
 }
 TD_STEP = {"baird": 0.01, "two_state": 0.1, "tsitsiklis_van_roy": 0.1}
 ATOMS = 11
-FALLEN = 0.5  # of the objective's start
+# What the root of the objective may be of its start, at each of the step sizes above: some ten times what the slowest
+# rule measures at most (`python -m tests.suites.margins`, seeds 100 to 102, which no verdict uses).
+FALLEN = {
+    ("baird", "value"): (0.005, 0.005),
+    ("baird", "cdf"): (0.01, 0.01),
+    ("two_state", "value"): (0.05, 0.001),
+    ("two_state", "cdf"): (0.2, 0.2),
+    ("tsitsiklis_van_roy", "value"): (5e-14, 3e-37),
+    ("tsitsiklis_van_roy", "cdf"): (0.2, 0.2),
+}
+GROWTH = 10.0  # of the start: what a bounded lane's RMS value may reach; 2.6 was the most measured
 HORIZON = 20_000
 PRODUCTS = 32  # lanes of long products behind a Lyapunov interval
 # Where the certificate decides what to expect: α from a size that throws every rule off to one that none notices.
@@ -59,7 +69,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         for target in ("value", "cdf"):
             for each in (rule,) if rule else RULES:
                 for i, (alpha, beta) in enumerate(steps):
-                    place = Lanes(each, problem, target, alpha, beta)
+                    place = Lanes(each, problem, target, alpha, beta, fallen=FALLEN[problem, target][i])
                     profiles = ("ci", "full", "paper") if i == 0 else ("full", "paper")
                     made.append(bounded(place, profiles))
                     if Promise.DESCENDS in each.promises:
@@ -81,9 +91,11 @@ def claims(rule: Rule | None = None) -> list[Claim]:
 class Lanes:
     """Lanes of a rule on a counterexample, shared by the claims about it."""
 
-    def __init__(self, rule: Rule, problem: str, target: str, alpha: float, beta: float, atoms: int = ATOMS) -> None:
+    def __init__(
+        self, rule: Rule, problem: str, target: str, alpha: float, beta: float, atoms: int = ATOMS, fallen: float = 1.0
+    ) -> None:
         self.rule, self.problem, self.target = rule, problem, target
-        self.alpha, self.beta, self.atoms = alpha, beta, atoms
+        self.alpha, self.beta, self.atoms, self.fallen = alpha, beta, atoms, fallen
 
     @property
     def id(self) -> str:
@@ -117,10 +129,10 @@ def bounded(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
     """Few lanes may diverge."""
     return Claim(
         id=f"{lanes.id}/bounded",
-        says=f"{lanes.rule.name} stays bounded on {lanes.problem} ({lanes.target})",
+        says=f"{lanes.rule.name} stays bounded on {lanes.problem} ({lanes.target}), below {GROWTH:g} times its start",
         source=SOURCE,
         needs=lanes.needs,
-        judge=few_diverge,
+        judge=few_grow,
         rule=lanes.rule,
         promise=Promise.STABLE,
         profiles=profiles,
@@ -135,19 +147,24 @@ def td_control(problem: str, target: str) -> Claim:
         says=f"{form} stays bounded on {problem}",
         source=SOURCE,
         needs=Lanes(td, problem, target, TD_STEP[problem], TD_STEP[problem]).needs,
-        judge=few_diverge,
+        judge=few_grow,
         control=True,
     )
 
 
-def few_diverge(evidence: list[Trial], setting: Setting) -> Finding:
-    """Each lane is a trial: at most 1 % diverge, told from 20 %."""
+def few_diverge(evidence: list[Trial], setting: Setting, far: float = FAR) -> Finding:
+    """Each lane is a trial: at most 1 % pass `far` times their start, told from 20 %."""
     (trial,) = evidence
-    failed = trial.diverged()
-    alive = 1.0 - gone(trial.of("size")).mean(1)
-    words = f"{int(failed.sum())} of {len(failed)} lanes diverged in {trial.times[-1]} steps"
+    failed = trial.diverged(far)
+    alive = 1.0 - gone(trial.of("size"), far).mean(1)
+    words = (
+        f"{int(failed.sum())} of {len(failed)} lanes passed {far:g} times their start (or 1) in {trial.times[-1]} steps"
+    )
     curve = {"x": trial.times.tolist(), "y": alive.tolist(), "x_name": "steps", "y_name": "share of lanes alive"}
     return seldom(Sprt(0.01, 0.20, setting.false_alarm, 1e-2, len(failed)), failed.tolist(), words, **curve)
+
+
+few_grow = partial(few_diverge, far=GROWTH)
 
 
 # ---------------------------------------------------------------------- falling
@@ -155,29 +172,29 @@ def few_diverge(evidence: list[Trial], setting: Setting) -> Finding:
 
 def falls(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
     """The objective that the rule descends."""
+    where = f"on {lanes.problem} ({lanes.target})"
     return Claim(
         id=f"{lanes.id}/falls",
-        says=f"{lanes.rule.name}'s objective falls to half or less on {lanes.problem} ({lanes.target})",
+        says=f"{lanes.rule.name}'s objective falls to {lanes.fallen:g} of its start or less {where}",
         source=SOURCE,
         needs=lanes.needs,
-        judge=partial(objective_falls, target_class(lanes.target).objective),
+        judge=partial(objective_falls, target_class(lanes.target).objective, lanes.fallen),
         rule=lanes.rule,
         promise=Promise.STABLE,
         profiles=profiles,
     )
 
 
-def objective_falls(metric: str, evidence: list[Trial], setting: Setting) -> Finding:
+def objective_falls(metric: str, margin: float, evidence: list[Trial], setting: Setting) -> Finding:
     """The geometric mean over lanes of its end over its start; a lane that diverged counts as far above."""
     (trial,) = evidence
     curve = trial.of(metric)
-    ratio = np.where(np.isfinite(curve[-1]), curve[-1] / curve[0], 1e300)
-    share = exponential(mean_interval(np.log(np.maximum(ratio, 1e-300)), 2 * setting.false_alarm))
+    share = end_over_start(curve, 2 * setting.false_alarm)
     with np.errstate(invalid="ignore"):
         median = np.median(curve, axis=1)
     words = f"the objective (root) is {share.estimate:.2g} of its start [{share.low:.2g}, {share.high:.2g}]"
     shown = {"x": trial.times.tolist(), "y": median.tolist(), "x_name": "steps"}
-    return below(share, FALLEN, setting.false_alarm, words, **shown, y_name="root of the objective, median")
+    return below(share, margin, setting.false_alarm, words, **shown, y_name="root of the objective, median")
 
 
 # ---------------------------------------------------------------------- certificate and simulation
@@ -338,7 +355,7 @@ def kolter() -> Claim:
     """A bad state distribution ruins the fixed point itself."""
     return Claim(
         id="stability/kolter/bad-fixed-point",
-        says="on Kolter's states the TD fixed point itself is bad: its value error is over 100 times the best",
+        says="on Kolter's states the TD fixed point itself is bad: its value error is over 10⁵ times the best",
         source="Kolter 2011",
         check=fixed_point_is_bad,
     )
@@ -352,4 +369,4 @@ def fixed_point_is_bad(setting: Setting) -> Finding:
     X, D = mdp.features, np.diag(mdp.d)
     best = np.linalg.solve(X.T @ D @ X, X.T @ D @ mdp.v)
     ratio = mdp.msve(X @ mdp.theta_td) / mdp.msve(X @ best)
-    return exactly(1 / ratio, 0.01, f"value error of θ_TD is {ratio:.3g} times that of the best θ")
+    return exactly(1 / ratio, 1e-5, f"value error of θ_TD is {ratio:.3g} times that of the best θ")

@@ -90,7 +90,7 @@ DEFAULTS = {"harness/commands/compare.py"}
 
 
 def test_no_module_names_files_or_plug_ins_of_another_room():
-    known, wrong = names_of_suites() - {"cost", "rates"}, []
+    known, wrong = names_of_suites() - {"cost", "rates", "engines"}, []  # words that mean something else, too
     for file in FILES:
         place = file.relative_to(ROOT).as_posix()
         if place.startswith("suites/") or place in DEFAULTS:

@@ -211,9 +211,12 @@ def no_stable_words(problem: str, who: Contestant, settings: Iterable[SweepPoint
 
 
 def steps_to_share(times: Integers, curves: Floats, share: float) -> Floats:
-    """[lanes]: the first checkpoint at which a curve [lanes, checkpoints] is at `share` of its start, or infinity."""
+    """[lanes]: the first checkpoint at which a curve [lanes, checkpoints] is at `share` of its start, or infinity.
+
+    A lane that is lost afterwards never arrived.
+    """
     with np.errstate(invalid="ignore"):
-        there = curves <= share * curves[:, :1]
+        there = (curves <= share * curves[:, :1]) & np.isfinite(curves[:, -1:])
     return np.where(there.any(1), times[there.argmax(1)].astype(float), np.inf)
 
 

@@ -10,6 +10,8 @@ from scipy import stats
 
 from algorithms.checks import Floats, within
 
+FAR_ABOVE = 1e300  # the ratio of a lane that was lost
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -34,6 +36,17 @@ def exponential(logs: Interval) -> Interval:
     """The interval of a geometric mean, from that of the logarithms."""
     estimate, low, high = (float(np.exp(min(x, 700.0))) for x in (logs.estimate, logs.low, logs.high))
     return Interval(estimate, low, high, logs.n)
+
+
+def end_over_start(curves: ArrayLike, false_alarm: float) -> Interval:
+    """The geometric mean over lanes of curves' [checkpoints, lanes] end over their start.
+
+    A lane whose end is not finite counts as far above, one that ends at 0 as far below: none is dropped.
+    """
+    y = np.asarray(curves, dtype=float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(np.isfinite(y[-1]), y[-1] / y[0], FAR_ABOVE)
+    return exponential(mean_interval(np.log(np.clip(ratio, 1 / FAR_ABOVE, FAR_ABOVE)), false_alarm))
 
 
 def proportion_interval(successes: int, n: int, false_alarm: float) -> Interval:

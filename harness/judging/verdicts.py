@@ -98,6 +98,23 @@ def below(interval: Interval, margin: float, false_alarm: float, words: str, **e
     )
 
 
+def unlikely(p: float, false_alarm: float, n: int, words: str, **evidence: Any) -> Finding:
+    """A test of what must hold, by its p-value: FAIL if the data had a chance of at most `false_alarm`."""
+    passes = p > false_alarm
+    return Finding(
+        verdict=Verdict.PASS if passes else Verdict.FAIL,
+        estimate=p,
+        low=p,
+        high=p,
+        margin=false_alarm,
+        n=n,
+        false_alarm=false_alarm,
+        words=words,
+        flips=f"a p-value {'of at most' if passes else 'above'} {false_alarm:.1e}",
+        evidence=evidence,
+    )
+
+
 def seldom(test: Sprt, failures: list[bool], words: str, **evidence: Any) -> Finding:
     """At most a share `good` of lanes fails, told from `bad` by a sequential test."""
     passes, used = test.decide(failures)

@@ -13,7 +13,7 @@ from tests.suites.seeds import flips
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "ledger-0.json").read_text())
-OTHER_SEEDS = (101,)  # the golden record has 0 and 1; `make seeds` tries fifty
+OTHER_SEEDS = (7,)  # the golden record has 0 and 1, margins were decided on 100 to 102; `make seeds` tries fifty
 
 
 def test_the_page_says_what_the_golden_ledger_says():

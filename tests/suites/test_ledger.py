@@ -42,7 +42,7 @@ def test_the_suite_passes_and_its_controls_are_caught(tmp_path):
     found = json.loads(done.stdout)
     statuses = [claim["status"] for claim in found["claims"]]
     assert set(statuses) == {"PASS", "CAUGHT"}
-    assert statuses.count("CAUGHT") == 5
+    assert statuses.count("CAUGHT") == 6
     for claim in found["claims"]:
         assert claim["source"]
         assert claim["command"].startswith("dgtd suite gradients --claim gradients/")
@@ -108,7 +108,7 @@ def test_pytest_collects_one_test_a_claim(wrong, tmp_path):
     assert f"{count} passed" in inside.stdout
     outside = run_pytest("--pyargs", "suites", *one, "--dgtd-rule", f"{wrong}:target_sign", cwd=tmp_path)
     assert outside.returncode == 1
-    assert "8 failed" in outside.stdout
+    assert "16 failed" in outside.stdout
     assert "target_sign/descends" in outside.stdout
     mistake = run_pytest("--pyargs", "suites", "--dgtd-rule", "gtd3", cwd=tmp_path)
     assert "did you mean 'gtd2'?" in mistake.stdout + mistake.stderr

@@ -30,6 +30,15 @@ def mutant(name, **changes):
     return Rule(name, function)
 
 
+def clipped(rho, most):
+    return min(rho, most) if isinstance(rho, float) else rho.clip(max=most)
+
+
+def saturated(delta):
+    """δ, but not beyond ±20: at weights of usual size nothing differs."""
+    return max(min(delta, 20.0), -20.0) if isinstance(delta, float) else delta.clip(-20.0, 20.0)
+
+
 RULE_MUTANTS = {
     "h dropped": (replace(gtd2, name="m", curvature=False), "gradients/random_walk/cdf/mlp/m/descends"),
     "rho dropped": (
@@ -50,6 +59,18 @@ RULE_MUTANTS = {
     "next gradient forgotten": (
         mutant("m", target=lambda d, u, r: 0.0 * u),
         "gradients/random_walk/cdf/linear/m/descends",
+    ),
+    "rho clipped at 5": (
+        Rule("m", lambda d, u, r: gtd2(d, u, clipped(r, 5.0))),
+        "gradients/baird/value/linear/m/descends",
+    ),
+    "rho clipped at 2.5": (
+        Rule("m", lambda d, u, r: gtd2(d, u, clipped(r, 2.5))),
+        "gradients/random_mdp/cdf/linear/m/descends",
+    ),
+    "delta saturates": (
+        Rule("m", lambda d, u, r: Cotangents(-r * u, r * u, r * saturated(d) - u), linear=False),
+        "gradients/random_walk/value/linear/far/m/solves-w",
     ),
     "TD that promises stability": (
         Rule("m", lambda d, u, r: Cotangents(-r * d, 0.0 * u, r * d - u), curvature=False),
@@ -192,7 +213,7 @@ def test_tdrc_brought_from_outside_with_its_promises_narrowed_passes():
 
     entries = judge(collect("gradients", my_tdrc, "ci"), Setting("ci", 0, share(None, "ci")), judged=my_tdrc)
     assert exit_code(entries) == 0
-    assert sum(entry.status == "NOT PROMISED" for entry in entries) == 16
+    assert sum(entry.status == "NOT PROMISED" for entry in entries) == 32
     boasting = replace(my_tdrc, promises=tdc.promises)
     entries = judge(collect("gradients", boasting, "ci"), Setting("ci", 0, share(None, "ci")), judged=boasting)
     assert exit_code(entries) == 1

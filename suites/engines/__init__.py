@@ -1,0 +1,46 @@
+"""Engines and stored runs take the algorithm's own steps: held to it, written out with Jacobians and Hessians."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from algorithms.rule import Rule
+from algorithms.rules import gtd2, tdrc
+from harness.judging.claims import Claim
+from suites.engines.directions import KINDS, MODULES, NETS, SOURCE, linear_directions, network_directions
+from suites.engines.directions import network_is_written_out as net_is_written_out
+from suites.engines.loops import LOOPS, loop, loop_is_written_out
+from suites.engines.sampler import sampler
+from suites.engines.stored import PATHS, stored_path
+
+RULES = (gtd2, tdrc(0.5))  # together they use every term: u or δ on f, curvature, w's decay
+
+
+def claims(rule: Rule | None = None) -> list[Claim]:
+    """About the user's rule, or about two of ours; the sampler's claims do not depend on it."""
+    made: list[Claim] = []
+    for each in (rule,) if rule else RULES:
+        made += [linear_directions(each, problem, target) for problem in ("collision", "baird") for target in KINDS]
+        made += [network_directions(each, "mlp", name) for name in NETS]
+        made += [network_directions(each, "module", name) for name in MODULES]
+        made += [loop(each, engine, case) for engine, cases in LOOPS.items() for case in cases]
+        made += [stored_path(each, name) for name in PATHS]
+    return [*made, *(sampler(problem) for problem in ("collision", "random_mdp")), *controls()]
+
+
+def controls() -> list[Claim]:
+    """The same checks on a wrong engine."""
+    wrong = {
+        "h-dropped": ("a pinned head without h", partial(net_is_written_out, gtd2, "mlp", "depth=1,tanh,pinned")),
+        "gamma-ignored": ("a loop that ignores Γ", partial(loop_is_written_out, gtd2, "linear", "projected")),
+    }
+    return [
+        Claim(
+            id=f"engines/control/{name}",
+            says=f"{says}, taken for the algorithm",
+            source=SOURCE,
+            check=partial(check, change=name.replace("-", " ")),
+            control=True,
+        )
+        for name, (says, check) in wrong.items()
+    ]

@@ -1,0 +1,116 @@
+"""Loops: step sizes, Γ, averages and Mirror-Prox over several steps, against the algorithm written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from algorithms.checks import Floats
+from algorithms.rule import Rule
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, exactly
+from suites.engines.points import Net, linear, make_mlp, make_module, of_module, off, to_module, vector
+
+PATH = 1e-9  # of the largest number: rounding over a dozen steps
+CASES = {
+    "plain": {},
+    "scheduled": {"exponents": (0.9, 0.6), "offset": 2.0},
+    "projected": {"radius": 0.7},
+    "averaged": {"exponents": (0.9, 0.6), "offset": 2.0, "average": True},
+    "mirror-prox": {"radius": 0.7, "average": True, "extragradient": True, "exponents": (0.9, 0.6), "offset": 2.0},
+}
+LOOPS = {"linear": tuple(CASES), **dict.fromkeys(("mlp", "module"), ("plain", "scheduled", "projected"))}
+LOOP_NET = Net((3,), pinned=True)
+RUNS = (3, 4)  # steps of two calls: a schedule goes on where it was
+LANES = 2
+
+
+def loop(rule: Rule, engine: str, case: str) -> Claim:
+    """Several steps in two calls."""
+    return Claim(
+        id=f"engines/{engine}/loop/{case}/{rule.name}",
+        says=f"{rule.name}: {sum(RUNS)} steps of the {engine} engine's loop are those of the algorithm ({case})",
+        source="Algorithms 1 and 2; §4; Juditsky et al. 2011" if case == "mirror-prox" else "Algorithms 1 and 2; §4",
+        check=partial(loop_is_written_out, rule, engine, case),
+        rule=rule,
+    )
+
+
+def loop_is_written_out(rule: Rule, engine: str, case: str, setting: Setting, change: str = "") -> Finding:
+    """From one random point, on the transitions that the sampler gives these lanes."""
+    from algorithms.experience.table import Sampler
+    from algorithms.streams import lane_streams
+    from harness.oracle import literal
+    from harness.plugins import find_problem
+
+    world = find_problem("collision")
+    mdp, goal = world.mdp, world.target("cdf", 4)
+    steps = literal.Steps(0.3, 0.8, **CASES[case])  # type: ignore[arg-type]
+    streams = lane_streams(setting.seed, range(LANES), purpose="loop")
+    outcomes = Sampler(mdp.table, streams).draw(sum(RUNS) * (2 if steps.extragradient else 1)).T
+    made, predict, theta, w = _loop_engine(rule, engine, mdp, goal, setting.seed)
+    begin = [[vector(part, lane) for part in (theta, w)] for lane in range(LANES)]
+    found = _loop_points(made, theta, w, streams, replace(steps, radius=np.inf) if change else steps)
+    samples = literal.samples_of(mdp.table, mdp.features, goal)
+
+    def field(theta: Any, w: Any, outcome: int) -> tuple[Any, Any]:
+        return literal.directions(rule, predict, theta, w, samples[outcome])
+
+    paths = [literal.walk(field, begin[lane][0], outcomes[lane], steps, begin[lane][1]) for lane in range(LANES)]
+    expected = np.stack([np.concatenate(path[sum(RUNS)]) for path in paths])
+    words = f"after {sum(RUNS)} steps in two calls the points are off by {{error:.1e}}"
+    if np.isfinite(steps.radius):
+        bound = [
+            float(np.mean([np.linalg.norm(p[i]) > 0.999 * steps.radius for path in paths for p in path]))
+            for i in (0, 1)
+        ]
+        words += f"; Γ binds θ at {bound[0]:.0%} and w at {bound[1]:.0%} of the points"
+        if not steps.average and min(bound) == 0:  # a check of Γ that never binds checks nothing
+            return exactly(1.0, PATH, f"Γ never binds: θ {bound[0]:.0%}, w {bound[1]:.0%}")
+    error = off(found, expected)
+    return exactly(error, PATH, words.format(error=error))
+
+
+def _loop_engine(rule: Rule, engine: str, mdp: Any, goal: Any, seed: int) -> tuple[Any, Callable[..., Any], Any, Any]:
+    """(what has `start` and `run`, the predictor as a formula, and every lane's first θ and w), outside the ball."""
+    from algorithms.engines.linear import LinearEngine
+    from algorithms.engines.loop import TorchLoop
+    from algorithms.streams import generators
+    from harness.oracle import literal
+
+    theta_rng, w_rng = (generators(seed, range(LANES), purpose=purpose) for purpose in ("first", "first w"))
+    k = mdp.features.shape[1]
+    if engine == "linear":
+        theta, w = (np.stack([0.3 * e.normal(size=(goal.outputs, k)) for e in rng]) for rng in (theta_rng, w_rng))
+        return LinearEngine(rule, mdp.table, mdp.features, goal), partial(linear, goal.outputs), theta, w
+    inner = make_mlp(rule, LOOP_NET, goal, k)
+    weights = [inner.init(rng) for rng in (theta_rng, w_rng)]
+    formula = literal.Network((k, *LOOP_NET.hidden), goal, pinned=True)
+    if engine == "module":
+        inner = make_module(rule, LOOP_NET, goal, weights[0])
+    return TorchLoop(inner, mdp.table, mdp.features, goal), formula.at(), *weights
+
+
+def _loop_points(made: Any, theta: Any, w: Any, streams: Any, steps: Any) -> Floats:
+    """[lanes, 2d]: where the engine's lanes are after the calls, or their averages."""
+    from algorithms.engines.module import ModuleEngine
+    from algorithms.stepping import Constant, PowerLaw
+
+    linear, module = isinstance(theta, np.ndarray), isinstance(getattr(made, "engine", None), ModuleEngine)
+    if module:
+        theta, w = to_module(theta), to_module(w)
+    state = made.start(theta, streams)
+    state.w = w.copy() if linear else w
+    law = PowerLaw(steps.exponents[0], steps.exponents[1], steps.offset) if any(steps.exponents) else Constant()
+    options = {"radius": steps.radius, "schedule": law}
+    if linear:
+        options |= {"average": steps.average, "extragradient": steps.extragradient}
+    for count in RUNS:
+        made.run(state, count, steps.alpha, steps.beta, **options)
+    ends = (state.theta_mean, state.w_mean) if linear and steps.average else (state.theta, state.w)
+    parts = [of_module(end) if module else end for end in ends]
+    return np.stack([np.concatenate([vector(part, lane) for part in parts]) for lane in range(LANES)])

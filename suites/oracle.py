@@ -1,0 +1,248 @@
+"""The oracle itself: what the harness calls exact, against enumeration, optimisers and closed forms."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from algorithms.rule import Rule
+from algorithms.rules import gtd2, gtd2_sb, td, tdc, tdrc
+from harness.judging.claims import Claim, Need, Setting
+from harness.judging.statistics import mean_interval
+from harness.judging.verdicts import Finding, agrees, exactly
+from harness.runs.job import Job
+from harness.runs.rule_files import reference_of
+
+ROUNDING = 1e-9
+SOURCE = "ours: the definitions, enumerated"
+
+
+def claims(rule: Rule | None = None) -> list[Claim]:
+    """They do not depend on the rule."""
+    return [
+        *(metrics(problem, target) for problem in ("random_walk", "boyan", "collision") for target in ("value", "cdf")),
+        *(error(place) for place in PLACES),
+        *(constants(place) for place in PLACES),
+        *(radius(name) for name in RADII),
+        *(classes(name) for name in CLASSES),
+    ]
+
+
+# ---------------------------------------------------------------------- metrics
+
+
+def metrics(problem: str, target: str) -> Claim:
+    """Every number that a curve shows."""
+    return Claim(
+        id=f"oracle/metrics/{problem}/{target}",
+        says=f"the metrics of predictions on {problem} ({target}) are what loops over its outcomes give",
+        source=SOURCE,
+        check=partial(metrics_are_enumerated, problem, target),
+    )
+
+
+def metrics_are_enumerated(problem: str, target: str, setting: Setting) -> Finding:
+    """Of two random predictions, and of the values (where the projected error is 0)."""
+    from algorithms.streams import generator
+    from harness.oracle.enumerated import Enumerated
+    from harness.oracle.metrics import Metrics
+    from harness.plugins import find_problem
+
+    world = find_problem(problem)
+    goal, by_hand = world.target(target, 6), Enumerated(world.mdp)
+    law = two_point_law(by_hand.values, goal) if problem == "random_walk" and target == "cdf" else None
+    names = tuple(name for name in goal.metrics if name != "cramer" or law is not None)
+    draws = generator(setting.seed, purpose="predictions").normal(size=(2, world.mdp.states, goal.outputs))
+    found = Metrics(world.mdp, goal)(draws, names)
+    expected = [by_hand.metrics(F, goal, law) for F in draws]
+    errors = {
+        name: max(abs(found[i, j] - expected[i][name]) / expected[i][name] for i in range(len(draws)))
+        for j, name in enumerate(names)
+    }
+    worst = max(errors, key=lambda name: errors[name])
+    return exactly(
+        errors[worst], ROUNDING, f"{', '.join(names)}: the largest error, of {worst}, is {errors[worst]:.1e}"
+    )
+
+
+def two_point_law(values: Any, goal: Any) -> Any:
+    """The off-policy walk ends with −1 or +1, undiscounted: F(s, z) = P(−1) between them, and P(+1) = (1 + v)/2."""
+    z = goal.support[:-1]
+    return np.where(z < -1, 0.0, np.where(z < 1, (1 - values)[:, None] / 2, 1.0))
+
+
+# ---------------------------------------------------------------------- Err and the bound
+
+PLACES = {"random_walk_dependent": ("value", 21), "random_walk_dependent-cdf": ("cdf", 3)}
+
+
+def _saddle(place: str) -> Any:
+    from harness.oracle.saddle import Saddle
+    from harness.plugins import find_problem
+
+    target, atoms = PLACES[place]
+    problem = find_problem(place.removesuffix("-cdf"))
+    return Saddle(problem.mdp.with_(weights=problem.mdp.d), problem.target(target, atoms), slack=1.1)
+
+
+def error(place: str) -> Claim:
+    """A maximum and a minimum over balls."""
+    return Claim(
+        id=f"oracle/err/{place}",
+        says=f"Err in closed form is max over w minus min over θ, as an optimiser finds them, on {place}",
+        source="Proposition 2",
+        check=partial(error_is_optimal, place),
+    )
+
+
+def error_is_optimal(place: str, setting: Setting) -> Finding:
+    """At points well inside, and where the maximum lies on the ball."""
+    from algorithms.streams import generator
+    from harness.oracle.enumerated import saddle_error
+
+    saddle = _saddle(place)
+    rng = generator(setting.seed, purpose="points")
+    worst, on_ball = 0.0, 0
+    for scale in (0.1, 0.5, 1.0, 3.0):
+        theta, w = (scale * saddle.R * x / np.linalg.norm(x) for x in rng.normal(size=(2, len(saddle.b))))
+        ours = float(saddle.error(theta, w))
+        theirs = saddle_error(saddle.A, saddle.b, saddle.C, saddle.R, theta, w)
+        free = np.linalg.lstsq(saddle.C, saddle.b - saddle.A @ theta, rcond=None)[0]
+        on_ball += bool(np.linalg.norm(free) > saddle.R)
+        worst = max(worst, abs(ours - theirs) / max(abs(theirs), 1e-12))
+    words = f"Err at 4 points ({on_ball} with the maximum on the ball) is off by {worst:.1e}"
+    return exactly(worst if 0 < on_ball < 4 else 1.0, 1e-6, words)
+
+
+def constants(place: str) -> Claim:
+    """What the step and the bound are made of."""
+    return Claim(
+        id=f"oracle/bound/{place}",
+        says=f"step and bound on {place} follow Nemirovski et al.: M* covers every sampled gradient, and not by much",
+        source="Nemirovski et al. 2009, Proposition 3.2",
+        check=partial(constants_follow, place),
+    )
+
+
+def constants_follow(place: str, setting: Setting) -> Finding:
+    """E‖G‖² on the balls against M*²/2R²; α = 2·2R²/(M*√5n) and (8 + 2 ln 2/δ)√5 M*/√n written out."""
+    from algorithms.streams import generator
+
+    saddle = _saddle(place)
+    A, b, C = saddle._samples
+    rng, mass, largest = generator(setting.seed, purpose="balls"), saddle.mdp.mass, 0.0
+    for _ in range(200):
+        theta, w = (saddle.R * x / np.linalg.norm(x) for x in rng.normal(size=(2, len(saddle.b))))
+        of_theta, of_w = w @ A, b - A @ theta - C @ w
+        largest = max(largest, float(mass @ ((of_theta**2).sum(1) + (of_w**2).sum(1))))
+    share = largest / (saddle.M_star**2 / (2 * saddle.R**2))
+    n, delta = 1000, 0.1
+    off = [
+        abs(saddle.step(n) * saddle.M_star * (5 * n) ** 0.5 / (4 * saddle.R**2) - 1),
+        abs(saddle.bound(n, delta) * n**0.5 / ((8 + 2 * np.log(2 / delta)) * 5**0.5 * saddle.M_star) - 1),
+    ]
+    words = (
+        f"the largest E‖G‖² of 200 points on the balls is {share:.2f} of M*²/2R²; step and bound off by {max(off):.0e}"
+    )
+    return exactly(max(off) if 0.05 < share <= 1 else 1.0, ROUNDING, words)
+
+
+# ---------------------------------------------------------------------- certificates: the radius
+
+# rule, problem, target, α, β: below 1 and above it, so that an error that shrinks a radius shows.
+RADII: dict[str, tuple[Rule, str, str, float, float]] = {
+    "two_state/gtd2/small": (gtd2, "two_state", "value", 0.02, 0.02),
+    "two_state/gtd2/large": (gtd2, "two_state", "value", 0.5, 1.5),
+    "two_state/td": (td, "two_state", "value", 1.0, 1.0),
+    "two_state/tdrc": (tdrc(1.0), "two_state", "value", 0.2, 0.5),
+    "two_state/cdf/tdc": (tdc, "two_state", "cdf", 0.5, 1.0),
+    "tsitsiklis_van_roy/gtd2_sb": (gtd2_sb, "tsitsiklis_van_roy", "value", 0.5, 0.6),
+    "random_walk_dependent/tdrc": (tdrc(0.5), "random_walk_dependent", "value", 1.5, 1.0),
+}
+
+
+def radius(name: str) -> Claim:
+    """On independent transitions and along trajectories."""
+    return Claim(
+        id=f"oracle/radius/{name}",
+        says=f"the certificate's mean-square radius of {name} holds that of E[M⊗M], written out",
+        source="ours; Sutton & Barto 2018, §11",
+        check=partial(radius_is_kronecker, name),
+    )
+
+
+def radius_is_kronecker(name: str, setting: Setting) -> Finding:
+    """The bracket must hold the dense radius, and be narrow."""
+    from harness.oracle.certificates import Dynamics, mean_square
+    from harness.oracle.enumerated import second_moment_radius
+    from harness.plugins import find_problem
+
+    rule, problem, target, alpha, beta = RADII[name]
+    world = find_problem(problem)
+    goal = world.target(target, 3)
+    worst, said = 0.0, []
+    for along in (False, True):
+        dense = second_moment_radius(rule, world.mdp, goal, alpha, beta, along)
+        found = mean_square(Dynamics(rule, world.mdp, goal, alpha, beta), trajectory=along)
+        worst = max(worst, (found.low - dense) / dense, (dense - found.high) / dense, found.high / found.low - 1 - 1e-4)
+        said.append(f"{dense:.6f} in [{found.low:.6f}, {found.high:.6f}]")
+    return exactly(max(worst, 0.0), 1e-7, f"independent: {said[0]}; along a trajectory: {said[1]}")
+
+
+# ---------------------------------------------------------------------- certificates: every class
+
+# TD on θ → 2θ has one parameter, so M is a number: its radius is E[M²], and its exponent E log|M|.
+CLASSES = {
+    "stable": ("gtd2", 0.02),
+    "diverging": ("td", 0.1),
+    "heavy-tailed": ("td", 1.0),
+    "diverging-fast": ("td", 2.0),
+}
+
+
+def classes(name: str) -> Claim:
+    """What `dgtd certify` says, in a case of every class."""
+
+    def needs(setting: Setting) -> list[Need]:
+        rule, step = CLASSES[name]
+        made = {"gtd2": gtd2, "td": td}[rule]
+        return [Job.of(growth_rates, reference_of(made), problem="two_state", alpha=step, seed=setting.seed)]
+
+    return Claim(
+        id=f"oracle/class/{name}",
+        says=f"{CLASSES[name][0]} at α = β = {CLASSES[name][1]:g} on θ → 2θ is {name.removesuffix('-fast')}",
+        source="closed form",
+        needs=needs,
+        judge=partial(class_is, name),
+    )
+
+
+def growth_rates(rule: Rule, problem: str, alpha: float, seed: int) -> dict[str, Any]:
+    """Long products on independent transitions, and the radius."""
+    from harness.oracle.certificates import Dynamics, lyapunov_rates, mean_square
+    from harness.plugins import find_problem
+
+    world = find_problem(problem)
+    dynamics = Dynamics(rule, world.mdp, world.target(), alpha, alpha)
+    square = mean_square(dynamics)
+    return {"low": square.low, "high": square.high, "rates": lyapunov_rates(dynamics, 64, 4000, seed).tolist()}
+
+
+def class_is(name: str, evidence: list[Any], setting: Setting) -> Finding:
+    """Radius and exponent against the closed form of a scalar M, and the class that they make together."""
+    from harness.oracle.certificates import classify
+
+    rule, alpha = CLASSES[name]
+    numbers = evidence[0]
+    rate = mean_interval(numbers["rates"], setting.false_alarm)
+    kind = classify((numbers["low"], numbers["high"]), (rate.low, rate.high))
+    wrong = 0.0 if kind == name.removesuffix("-fast") else 1.0
+    words = f"{kind}: radius {numbers['low']:.6f} … {numbers['high']:.6f}, exponent {rate.low:.5f} … {rate.high:.5f}"
+    if rule == "td":  # from either state: left (ρ = 0) or right (ρ = 2), half each; γ = 0.9, φ = 1, 2, φ' = 2
+        moves = [1.0, 1.0, 1 + alpha * 2 * 1 * (0.9 * 2 - 1), 1 + alpha * 2 * 2 * (0.9 * 2 - 2)]
+        square, growth = float(np.mean(np.square(moves))), float(np.mean(np.log(np.abs(moves))))
+        wrong = max(wrong, float(not rate.low <= growth <= rate.high), float(abs(numbers["high"] / square - 1) > 1e-3))
+        words += f"; by hand {square:.6f} and {growth:.5f}"
+    return agrees(wrong, 0.5, setting, rate.n, words)

@@ -1,0 +1,37 @@
+"""`python -m tests.suites.margins 100 103`: what the stability suite's margins are decided on, seeds of their own.
+
+For each place and rule: the largest growth of a lane's RMS value, and the largest geometric mean of the objective's end
+over its start.
+"""
+
+import sys
+
+import numpy as np
+
+from algorithms.targets import target_class
+from harness.judging.claims import Setting
+from harness.runs.learning import Learning
+from harness.runs.trial import simulate
+from suites.stability import RULES, STEPS, Lanes
+
+LANES = 64
+
+
+def measured(lanes: Lanes, seed: int) -> tuple[float, float]:
+    """(growth, fall) of one run."""
+    trial = simulate(Learning.of(lanes.run(Setting("ci", seed)).spec), range(LANES))
+    size, curve = trial.of("size"), trial.of(target_class(lanes.target).objective)
+    fall = np.log(np.maximum(curve[-1] / curve[0], 1e-300)).mean()
+    return float((size.max(0) / np.maximum(size[0], 1.0)).max()), float(np.exp(fall))
+
+
+if __name__ == "__main__":
+    first, last = (int(word) for word in sys.argv[1:3])
+    for problem, steps in STEPS.items():
+        for target in ("value", "cdf"):
+            for rule in RULES:
+                for alpha, beta in steps:
+                    lanes = Lanes(rule, problem, target, alpha, beta)
+                    found = np.array([measured(lanes, seed) for seed in range(first, last)])
+                    growth, fall = found.max(0)
+                    print(f"{lanes.id}: growth {growth:.3g}, fall {fall:.3g}", flush=True)
