@@ -52,8 +52,9 @@ def run(
     spec = RunSpec(Place(problem), learner, Probe(log_times(steps)), seed)
     check_learner(spec)
     request = Request(spec, seeds)
+    make = where.make  # a wrong executor is an error before there is a store
     with open_store(where.store) as results, progress(f"{learner.rule.name} on {problem}") as tick:
-        summary = execute([request], results, where.make, timeout=where.timeout, progress=tick)
+        summary = execute([request], results, make, timeout=where.timeout, progress=tick)
         found = _summary(results, spec, seeds)
     if as_json:
         print_json(found)

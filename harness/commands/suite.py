@@ -164,8 +164,9 @@ def explain(
     chosen = [c for c in claims if c.id == claim]
     if not chosen:
         raise unknown("claim", claim, [c.id for c in claims])
+    make = where.make
     with open_store(where.store) as results:
-        workshop = Workshop(results, where.make, where.timeout)
+        workshop = Workshop(results, make, where.timeout)
         entries = judge(chosen, setting, rule, workshop, judged)
     if not entries:
         return INTERRUPTED
