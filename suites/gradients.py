@@ -21,6 +21,7 @@ from suites.engines.means import (
     r_operator,
     sampled_mean,
     target_law,
+    value_law,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
             made += [claim for problem in PROBLEMS for claim in theorem(each, problem, "value", far=True)]
     if rule is None:
         made += [published(each, net) for each in TABLE for net in ("linear", "mlp")]
+        made += [engine_claim(tdrc(0.5), engine, "mean") for engine in ("linear", "mlp")]
+        made.append(value_target())
     return [*made, *(target(projection) for projection in ("cramer", "nearest", "floor")), curvature(), *controls()]
 
 
@@ -200,6 +203,16 @@ def target(projection: str) -> Claim:
         says=f"the CDF target with `{projection}` is the law of r + γZ, at the boundary and at an episode's end",
         source="§3.2, remark 3",
         check=partial(target_law, projection),
+    )
+
+
+def value_target() -> Claim:
+    """One number instead of a law."""
+    return Claim(
+        id="gradients/target/value",
+        says="the value target is r + γv(s'), and r at an episode's end",
+        source="§2",
+        check=value_law,
     )
 
 

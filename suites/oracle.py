@@ -22,12 +22,83 @@ SOURCE = "ours: the definitions, enumerated"
 def claims(rule: Rule | None = None) -> list[Claim]:
     """They do not depend on the rule."""
     return [
+        *(problem_numbers(problem) for problem in ("random_walk", "collision", "two_state")),
+        *(lift_start(problem) for problem in ("boyan", "random_walk")),
         *(metrics(problem, target) for problem in ("random_walk", "boyan", "collision") for target in ("value", "cdf")),
         *(error(place) for place in PLACES),
         *(constants(place) for place in PLACES),
         *(radius(name) for name in RADII),
         *(classes(name) for name in CLASSES),
     ]
+
+
+# ---------------------------------------------------------------------- problems
+
+
+def problem_numbers(problem: str) -> Claim:
+    """What every other number rests on."""
+    return Claim(
+        id=f"oracle/problem/{problem}",
+        says=f"d, v, the variance of returns, A, b, C, MSPBE and value error of {problem} are what its outcomes give",
+        source=SOURCE,
+        check=partial(problem_is_enumerated, problem),
+    )
+
+
+def problem_is_enumerated(problem: str, setting: Setting) -> Finding:
+    """One by one, each as a share of its largest entry."""
+    from algorithms.streams import generator
+    from harness.oracle.enumerated import Enumerated
+    from harness.oracle.returns import moments
+    from harness.plugins import find_problem
+
+    mdp = find_problem(problem).mdp
+    by_hand = Enumerated(mdp)
+    A, b, C = by_hand.key_matrices()
+    theta = generator(setting.seed, purpose="theta").normal(size=len(b))
+    values = mdp.features @ theta
+    pairs = {
+        "d": (mdp.d, by_hand.visits),
+        "v": (mdp.v, by_hand.values),
+        "variance": (moments(mdp).variance, by_hand.second_moments - by_hand.values**2),
+        "A": (mdp.A, A),
+        "b": (mdp.b, b),
+        "C": (mdp.C, C),
+        "MSPBE": (mdp.mspbe(theta), by_hand.projected_norm(by_hand.backup(values) - values) ** 2),
+        "value error": (mdp.msve(values), float(by_hand.visits @ (values - by_hand.values) ** 2)),
+    }
+    errors = {name: _off(*pair) for name, pair in pairs.items()}
+    worst = max(errors, key=lambda name: errors[name])
+    words = f"{len(errors)} numbers; the largest error, of {worst}, is {errors[worst]:.1e}"
+    return exactly(errors[worst], ROUNDING, words, f"{worst} is wrong")
+
+
+def _off(found: Any, expected: Any) -> float:
+    return float(np.abs(np.asarray(found) - expected).max() / max(float(np.abs(expected).max()), 1.0))
+
+
+def lift_start(problem: str) -> Claim:
+    """Or a comparison of forms begins with a head start."""
+    return Claim(
+        id=f"oracle/start/{problem}",
+        says=f"a distributional learner on {problem} starts from the mean that the value learner starts from",
+        source=SOURCE,
+        check=partial(starts_are_one, problem),
+    )
+
+
+def starts_are_one(problem: str, setting: Setting) -> Finding:
+    """The mean of the law that the lift's θ₀ gives, state by state, for a random θ₀ of the value."""
+    from algorithms.streams import generator
+    from harness.plugins import find_problem
+
+    world = find_problem(problem)
+    X, goal = world.mdp.features, world.target("cdf", 7)
+    theta = generator(setting.seed, purpose="start").normal(size=(X.shape[1],))
+    laws = X @ goal.start(theta, X).T
+    means = np.array([np.linspace(*world.support, 7) @ np.diff([0.0, *law, 1.0]) for law in laws])
+    error = _off(means, X @ theta)
+    return exactly(error, ROUNDING, f"means differ by {error:.1e}")
 
 
 # ---------------------------------------------------------------------- metrics
@@ -198,6 +269,7 @@ CLASSES = {
     "stable": ("gtd2", 0.02),
     "diverging": ("td", 0.1),
     "heavy-tailed": ("td", 1.0),
+    "marginal": ("td", 0.625),  # E log|M| is 0 here: no finite sample tells on which side
     "diverging-fast": ("td", 2.0),
 }
 

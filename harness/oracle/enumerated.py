@@ -67,6 +67,32 @@ class Enumerated:
             after[s] += self.mdp.target[s, a] * p * (reward + (0.0 if ends else self.mdp.gamma * v[following]))
         return after
 
+    @cached_property
+    def second_moments(self) -> Floats:
+        """[states]: E[G²] of the target policy's return, by iterating its own equation."""
+        m, v, gamma = np.zeros(self.mdp.states), self.values, self.mdp.gamma
+        for _ in range(20_000):
+            after = np.zeros_like(m)
+            for s, a, p, following, r, ends in self.outcomes:
+                rest = 0.0 if ends else 2 * r * gamma * v[following] + gamma**2 * m[following]
+                after[s] += self.mdp.target[s, a] * p * (r * r + rest)
+            if np.abs(after - m).max() < 1e-15 * max(1.0, np.abs(m).max()):
+                break
+            m = after
+        return m
+
+    def key_matrices(self) -> tuple[Floats, Floats, Floats]:
+        """A = E[ρφ(φ − γφ')ᵀ], b = E[ρrφ] and C = E[φφᵀ], outcome by outcome."""
+        X, k = self.mdp.features, self.mdp.features.shape[1]
+        A, b, C = np.zeros((k, k)), np.zeros(k), np.zeros((k, k))
+        for s, a, p, following, r, ends in self.outcomes:
+            share = self.visits[s] * self.mdp.behaviour[s, a] * p
+            ratio = self.mdp.target[s, a] / self.mdp.behaviour[s, a] if share else 0.0
+            A += share * ratio * np.outer(X[s], X[s] - (0.0 if ends else self.mdp.gamma) * X[following])
+            b += share * ratio * r * X[s]
+            C += share * np.outer(X[s], X[s])
+        return A, b, C
+
     def law_backup(self, F: Floats, target: Target) -> Floats:
         """E_π[T F(s') + t] of each state, F [states, n]."""
         after = np.zeros_like(F)

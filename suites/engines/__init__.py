@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from algorithms.rule import Rule
-from algorithms.rules import gtd2, tdrc
+from algorithms.rules import greedy_gq, gtd2, tdrc
 from harness.judging.claims import Claim
 from suites.engines.directions import KINDS, MODULES, NETS, SOURCE, linear_directions, network_directions
 from suites.engines.directions import network_is_written_out as net_is_written_out
-from suites.engines.loops import LOOPS, loop, loop_is_written_out
-from suites.engines.sampler import sampler
+from suites.engines.loops import LOOPS, loop, loop_is_written_out, own_sizes
+from suites.engines.sampler import sampler, streams
 from suites.engines.stored import PATHS, stored_path
 
 RULES = (gtd2, tdrc(0.5))  # together they use every term: u or δ on f, curvature, w's decay
+COMPILED = replace(gtd2, name="gtd2-as-nonlinear", linear=False)  # takes the path of rules that are compiled in
+FLAT = greedy_gq(0.5)  # without curvature
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
@@ -25,6 +28,11 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         made += [network_directions(each, "module", name) for name in MODULES]
         made += [loop(each, engine, case) for engine, cases in LOOPS.items() for case in cases]
         made += [stored_path(each, name) for name in PATHS]
+    if rule is None:
+        made += [linear_directions(COMPILED, "baird", target) for target in KINDS]
+        made += [network_directions(FLAT, engine, "depth=1,tanh,pinned") for engine in ("mlp", "module")]
+        made += [own_sizes(engine) for engine in ("mlp", "module")]
+        made.append(streams())
     return [*made, *(sampler(problem) for problem in ("collision", "random_mdp")), *controls()]
 
 

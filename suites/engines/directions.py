@@ -70,7 +70,14 @@ def linear_is_written_out(rule: Rule, problem: str, target: str, setting: Settin
         for sample in literal.samples_of(table, mdp.features, goal)
     ]
     expected = [np.stack([one[i].numpy() for one in each]) for i in (0, 1)]
-    return _written_out([part.reshape(len(outcomes), -1) for part in found], expected, f"{len(each)} transitions")
+    whole = table.batch(outcomes.T, mdp.features, goal)  # all of them as one batch of one lane
+    mean = directions(rule, theta[None].copy(), w[None].copy(), whole)
+    ours = [
+        np.concatenate([one.reshape(len(outcomes), -1), all_.reshape(1, -1)])
+        for one, all_ in zip(found, mean, strict=True)
+    ]
+    theirs = [np.concatenate([part, part.mean(0, keepdims=True)]) for part in expected]
+    return _written_out(ours, theirs, f"{len(each)} transitions and their mean")
 
 
 def _written_out(found: list[Floats], expected: list[Floats], where: str) -> Finding:

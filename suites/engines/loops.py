@@ -114,3 +114,49 @@ def _loop_points(made: Any, theta: Any, w: Any, streams: Any, steps: Any) -> Flo
     ends = (state.theta_mean, state.w_mean) if linear and steps.average else (state.theta, state.w)
     parts = [of_module(end) if module else end for end in ends]
     return np.stack([np.concatenate([vector(part, lane) for part in parts]) for lane in range(LANES)])
+
+
+# ---------------------------------------------------------------------- a step size per lane, a batch per step
+
+
+def own_sizes(engine: str) -> Claim:
+    """A sweep as lanes."""
+    return Claim(
+        id=f"engines/{engine}/own-sizes",
+        says=f"the {engine} engine moves each lane by its own −αG_θ and β(G_w − κw), averaged over its batch",
+        source="Algorithms 1 and 2",
+        check=partial(sizes_are_own, engine),
+    )
+
+
+def sizes_are_own(engine: str, setting: Setting) -> Finding:
+    """Three lanes, two samples each, against the engine's own directions; and one size for all lanes."""
+    from algorithms.experience.batch import Batch
+    from algorithms.rules import tdrc
+    from algorithms.streams import generator, generators
+    from algorithms.targets import CdfTarget
+
+    goal, rng, lanes = CdfTarget(-1.0, 2.0, 4), generator(setting.seed, purpose="sizes"), 3
+    made = inner = make_mlp(tdrc(0.5), LOOP_NET, goal, 3)
+    theta, w = (inner.init(generators(setting.seed, range(lanes), part=part)) for part in ("theta", "w"))
+    if engine == "module":
+        made = make_module(tdrc(0.5), LOOP_NET, goal, theta)
+        theta, w = to_module(theta), to_module(w)
+    x, x_next = rng.normal(size=(2, lanes, 2, 3))
+    batch = Batch(
+        x, x_next, goal.shift(rng.normal(size=(lanes, 2)), np.full((lanes, 2), 0.9)), np.full((lanes, 2), 1.3)
+    )
+    worst = 0.0
+    for alpha, beta in ((np.array([0.1, 0.2, 0.4]), np.array([0.7, 0.3, 0.5])), (0.2, 0.6)):
+        before = [_rows(part, lanes) for part in (theta, w)]
+        along = [_rows(part, lanes) for part in made.directions(theta, w, batch)]
+        made.step(theta, w, batch, alpha, beta)
+        a, b = (np.broadcast_to(size, lanes)[:, None] for size in (alpha, beta))
+        expected = [before[0] - a * along[0], before[1] + b * along[1]]
+        found = [_rows(part, lanes) for part in (theta, w)]
+        worst = max(worst, *(off(ours, theirs) for ours, theirs in zip(found, expected, strict=True)))
+    return exactly(worst, PATH, f"{lanes} lanes of 2 samples are off by {worst:.1e}")
+
+
+def _rows(weights: Any, lanes: int) -> Floats:
+    return np.stack([vector(weights, lane) for lane in range(lanes)])

@@ -123,6 +123,20 @@ def target_law(projection: str, setting: Setting) -> Finding:
     return exactly(worst, EXACT, f"the largest error over 40 laws, a quarter of them ended, is {worst:.1e}")
 
 
+def value_law(setting: Setting) -> Finding:
+    """As a matrix and a constant, at random rewards and discounts and at ends."""
+    from algorithms.streams import generator
+    from algorithms.targets import ValueTarget
+
+    rng = generator(setting.seed, purpose="value target")
+    r, gamma = rng.normal(size=40), np.where(np.arange(40) % 4 == 0, 0.0, rng.uniform(0.3, 1.0, size=40))
+    shift = ValueTarget().shift(r, gamma)
+    v = rng.normal(size=40)
+    found = shift.matrix()[:, 0, 0] * v + shift.constant[:, 0]
+    error = float(np.abs(found - (r + gamma * v)).max())
+    return exactly(error, EXACT, f"the largest error over 40 transitions, a quarter of them ended, is {error:.1e}")
+
+
 def r_operator(setting: Setting) -> Finding:
     import torch
     from torch.func import hessian
