@@ -25,6 +25,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         *(problem_numbers(problem) for problem in ("random_walk", "collision", "two_state")),
         *(lift_start(problem) for problem in ("boyan", "random_walk")),
         *(metrics(problem, target) for problem in ("random_walk", "boyan", "collision") for target in ("value", "cdf")),
+        *(objective(net) for net in ("linear", "mlp")),
         *(error(place) for place in PLACES),
         *(constants(place) for place in PLACES),
         *(radius(name) for name in RADII),
@@ -142,6 +143,46 @@ def two_point_law(values: Any, goal: Any) -> Any:
     """The off-policy walk ends with −1 or +1, undiscounted: F(s, z) = P(−1) between them, and P(+1) = (1 + v)/2."""
     z = goal.support[:-1]
     return np.where(z < -1, 0.0, np.where(z < 1, (1 - values)[:, None] / 2, 1.0))
+
+
+# ---------------------------------------------------------------------- objectives
+
+
+def objective(net: str) -> Claim:
+    """What convergence is judged by."""
+    return Claim(
+        id=f"oracle/objective/{net}",
+        says=f"J, w*(θ) and ‖w − w*‖_C of a {net} predictor on random_walk (a CDF) are what C and E[Σφδ] give",
+        source="Theorem 1",
+        check=partial(objective_is_enumerated, net),
+    )
+
+
+def objective_is_enumerated(net: str, setting: Setting) -> Finding:
+    """C = Σ d(s) Σ_j φ_jφ_jᵀ and Σ d(s) Σ_j φ_jδ_j by loops, and a pseudo-inverse."""
+    import torch
+
+    from algorithms.streams import generator
+    from harness.oracle.enumerated import Enumerated
+    from harness.oracle.theorem import linear_case, network_case
+    from harness.plugins import find_problem
+
+    made, theta = (linear_case if net == "linear" else network_case)(find_problem("random_walk"), "cdf", setting.seed)
+    by_hand, at = Enumerated(made.mdp), torch.as_tensor(theta)
+    F, phi = made.predictor(theta), made.predictor.jacobian(at).numpy()
+    delta, d = by_hand.law_backup(F, made.target) - F, by_hand.visits
+    C = sum(d[s] * phi[s].T @ phi[s] for s in range(len(d)))
+    push = sum(d[s] * phi[s].T @ delta[s] for s in range(len(d)))
+    best = np.linalg.pinv(C, rcond=1e-10, hermitian=True) @ push
+    w = generator(setting.seed, purpose="w").normal(size=(len(theta),))
+    pairs = {
+        "J": (made.value(theta), float(push @ best)),
+        "the distance": (made.distance_to_optimal_w(theta, w), float(np.sqrt((w - best) @ C @ (w - best)))),
+        "Φw*": (phi @ made.optimal_w(theta), phi @ best),
+    }
+    errors = {name: _off(*pair) for name, pair in pairs.items()}
+    worst = max(errors, key=lambda name: errors[name])
+    return exactly(errors[worst], 1e-7, f"the largest error, of {worst}, is {errors[worst]:.1e}", f"{worst} is wrong")
 
 
 # ---------------------------------------------------------------------- Err and the bound

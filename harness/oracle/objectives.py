@@ -26,6 +26,7 @@ from algorithms.targets import Target
 from harness.oracle.backup import Backup
 from harness.oracle.mdp import FiniteMDP
 
+MANY = 256  # parameters, above which C's eigenvalues are used
 RANK_CUT = 1e-10  # of C's largest eigenvalue: below it a direction counts as null, as softmax's shift does
 
 
@@ -101,15 +102,22 @@ class Objective:
     def _parts(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(J, w* = C⁺E[Σφδ], D^½Φ [states·n, d]) with C = E[Σφφᵀ] = (D^½Φ)ᵀ(D^½Φ).
 
-        By the singular values of D^½Φ: the eigenvalues of C are their squares, and lose half of the digits.
+        By the singular values of D^½Φ: the eigenvalues of C are their squares, and lose half of the digits. With many
+        parameters by the eigenvalues all the same, in less than half the time (2.1 against 4.9 s at 1500).
         """
         root = torch.as_tensor(self.mdp.d).sqrt()[:, None]
         F, phi = self.predictor.all(theta), self.predictor.jacobian(theta)
         delta = (root * self._mean_delta(F)).flatten()
         phi = (root[..., None] * phi).flatten(0, 1)
-        left, singular, right = torch.linalg.svd(phi, full_matrices=False)
-        keep = singular > RANK_CUT**0.5 * singular[0].clamp(min=1e-150)
-        along = torch.where(keep, left.T @ delta, 0.0)
+        if phi.shape[1] <= MANY:
+            left, singular, right = torch.linalg.svd(phi, full_matrices=False)
+            along = left.T @ delta
+        else:
+            squares, vectors = torch.linalg.eigh(phi.T @ phi)
+            singular, right = squares.clamp(min=1e-300).sqrt(), vectors.T
+            along = right @ (phi.T @ delta) / singular
+        keep = singular > RANK_CUT**0.5 * singular.max().clamp(min=1e-150)
+        along = torch.where(keep, along, 0.0)
         return along @ along, right.T @ (along / torch.where(keep, singular, 1.0)), phi
 
     def _mean_delta(self, F: Tensor) -> Tensor:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from algorithms.checks import Floats
 from algorithms.rule import Rule
+from algorithms.streams import generators
 from algorithms.targets import CdfTarget
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.verdicts import Finding, agrees
@@ -17,7 +19,7 @@ from harness.runs.rule_files import reference_of
 from harness.runs.spec import PredictorSpec, RunSpec, StepSchedule
 from harness.runs.trial import Trial
 from suites.engines.loops import LANES, PATH
-from suites.engines.points import linear, off, vector
+from suites.engines.points import linear, off
 from suites.runs import request
 
 TIMES = (0, 1, 4, 12)  # a run stops at each, and goes on
@@ -26,8 +28,9 @@ PATHS: dict[str, dict[str, Any]] = {
     "linear": {"schedule": _SCHEDULE, "radius": 1.5},
     "linear-averaged": {"schedule": _SCHEDULE, "average": True},
     "mirror-prox": {"schedule": _SCHEDULE, "radius": 1.5, "average": True, "extragradient": True},
+    "independent": {"iid": True, "start": "zeros"},
     "table": {"predictor": PredictorSpec("table", pinned=True, inputs="most-states"), "schedule": _SCHEDULE},
-    "mlp": {"predictor": PredictorSpec("mlp", (3,), pinned=True, inputs="features"), "radius": 1.5},
+    "mlp": {"predictor": PredictorSpec("mlp", (3,), pinned=True, inputs="features"), "radius": 1.5, "spread": 0.5},
 }
 
 
@@ -63,6 +66,8 @@ def written_out_path(rule: Rule, problem: str, spec: str) -> list[Any]:
 
     learning = Learning.of(RunSpec.from_json(spec))
     learner, mdp = learning.spec.learner, find_problem(problem).mdp
+    if learning.spec.place.iid:
+        mdp = mdp.with_(weights=mdp.d)
     goal, net, seeds = CdfTarget(*find_problem(problem).support, 4), learner.predictor, range(LANES)
     inputs = {"features": mdp.features, "most-states": np.eye(mdp.states)[:, :-1], "states": np.eye(mdp.states)}
     X = mdp.features if net.kind == "linear" else inputs[net.inputs]
@@ -84,9 +89,26 @@ def written_out_path(rule: Rule, problem: str, spec: str) -> list[Any]:
         laws = [predict(torch.as_tensor(theta), torch.as_tensor(x)).numpy() for x in np.asarray(X, dtype=float)]
         return [float(goal.support @ np.diff([0.0, *law, 1.0])) for law in laws]
 
-    begin = learning.start(seeds).theta
-    paths = [literal.walk(field, vector(begin, lane), outcomes[lane], steps) for lane in seeds]
+    begin = _first_weights(learning.spec, mdp, goal, (X.shape[1], *net.hidden))
+    paths = [literal.walk(field, begin[lane], outcomes[lane], steps) for lane in seeds]
     return [[values(path[t][0]) for path in paths] for t in TIMES]
+
+
+def _first_weights(spec: RunSpec, mdp: Any, goal: CdfTarget, sizes: tuple[int, ...]) -> list[Floats]:
+    """θ₀ of each lane: the problem's, or zeros; a network's rows uniform in ±1/√in times the spread, lane by lane."""
+    learner = spec.learner
+    if learner.predictor.kind == "linear":
+        theta = goal.start(mdp.theta_initial, mdp.features)
+        return [(0 * theta if learner.start == "zeros" else theta).ravel()] * LANES
+    axes: dict[str, Any] = dict(spec.axes) | {"problem": spec.place.problem, "stream": "weights"}
+    layers = list(pairwise((*sizes, goal.atoms - learner.predictor.pinned)))
+    return [
+        np.concatenate(
+            [rng.uniform(-(rows**-0.5), rows**-0.5, size=columns) for rows, columns in layers for _ in range(rows + 1)]
+        )
+        * learner.spread
+        for rng in generators(spec.root_seed, range(LANES), **axes)
+    ]
 
 
 def paths_agree(evidence: list[Any], setting: Setting) -> Finding:

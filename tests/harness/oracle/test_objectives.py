@@ -13,6 +13,7 @@ from algorithms.rule import Cotangents, rule
 from algorithms.streams import generators
 from algorithms.targets import ValueTarget
 from harness.oracle.objectives import Objective, flat, linear, mlp, module
+from harness.oracle.theorem import network_case, small_problem
 from harness.plugins import find_problem
 
 PROBLEMS = ["random_walk", "collision", "random_mdp"]
@@ -212,3 +213,15 @@ def test_the_exact_gradient_of_the_spiral_is_the_finite_difference():
         np.testing.assert_allclose(objective.gradient(at), finite_difference(objective, at), rtol=1e-6)
         d_theta, _ = objective.mean_update(rules.gtd2, at, objective.optimal_w(at))
         np.testing.assert_allclose(d_theta, -0.5 * objective.gradient(at), rtol=1e-9)
+
+
+def test_many_parameters_take_the_other_decomposition_and_give_the_same_numbers(monkeypatch):
+    from harness.oracle import objectives
+
+    objective, theta = network_case(small_problem(), "cdf", seed=3)
+    w = np.linspace(-1.0, 1.0, len(theta))
+    few = (objective.value(theta), objective.optimal_w(theta), objective.distance_to_optimal_w(theta, w))
+    monkeypatch.setattr(objectives, "MANY", 0)
+    many = (objective.value(theta), objective.optimal_w(theta), objective.distance_to_optimal_w(theta, w))
+    for one, other in zip(few, many, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-8)

@@ -244,3 +244,14 @@ def test_a_job_sees_the_arrays_of_the_problem_it_names(monkeypatch):
     after = replace(before, mdp=before.mdp.with_(transitions=replace(listed, reward=50 * listed.reward)))
     monkeypatch.setattr("harness.runs.job.find_problem", lambda name: after)
     assert job.hash != first
+
+
+def test_rules_that_differ_in_a_declaration_alone_are_two_runs():
+    assert run_hash(spec(rule="tdrc(0.5)")) != run_hash(spec(rule="tdrc(1)"))
+
+
+def test_a_job_sees_the_code(monkeypatch):
+    job = Job.of(of_problem, problem="random_walk")
+    first = job.hash
+    monkeypatch.setattr("harness.runs.job.of_code", lambda modules: "other code")
+    assert job.hash != first

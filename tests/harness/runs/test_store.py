@@ -142,3 +142,12 @@ def test_rows_export_to_a_frame(tmp_path):
     assert len(frame) == 2 * COHORT
     assert frame[frame.target == "value"].cramer.isna().all()
     assert frame[frame.target == "cdf"].cramer.notna().all()
+
+
+def test_a_cohort_is_settled_when_every_lane_of_it_is(tmp_path):
+    with Store(tmp_path / "s.sqlite") as store:
+        execute([Request(spec(steps=10), 32)], store, InProcess)
+        run = run_hash(spec(steps=10))
+        assert store.settled(run) == {0, 1}
+        store._db.execute("UPDATE lanes SET outcome = 'interrupted' WHERE seed = 20")
+        assert store.settled(run) == {0}

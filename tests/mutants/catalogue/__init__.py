@@ -1,0 +1,43 @@
+"""Every mutant, room by room."""
+
+from tests.mutants.catalogue import (
+    certificates,
+    compare,
+    engines,
+    experience,
+    heads,
+    ledger,
+    loops,
+    networks,
+    oracle,
+    returns,
+    rules,
+    saddle,
+    statistics,
+    stepping,
+    store,
+    targets,
+    users,
+)
+from tests.mutants.mutant import Mutant
+
+ROOMS: dict[str, tuple[Mutant, ...]] = {
+    "rules": rules.MUTANTS,
+    "users": users.MUTANTS,
+    "targets": targets.MUTANTS,
+    "experience": experience.MUTANTS,
+    "engines": engines.MUTANTS + networks.MUTANTS + heads.MUTANTS,
+    "loops": loops.MUTANTS + stepping.MUTANTS,
+    "oracle": oracle.MUTANTS + returns.MUTANTS + saddle.MUTANTS,
+    "certificates": certificates.MUTANTS,
+    "statistics": statistics.MUTANTS,
+    "ledger": ledger.MUTANTS,
+    "store": store.MUTANTS,
+    "compare": compare.MUTANTS,
+}
+MUTANTS = tuple(mutant for room in ROOMS.values() for mutant in room)
+
+
+def room_of(mutant: Mutant) -> str:
+    """The room that a mutant belongs to."""
+    return next(room for room, mutants in ROOMS.items() if mutant in mutants)

@@ -1,0 +1,133 @@
+"""Faults in the table of transitions, the sampler and the streams."""
+
+from tests.mutants.mutant import Mutant
+
+TABLE = "algorithms/experience/table.py"
+DRAWS = "algorithms/experience/draws.py"
+STREAMS = "algorithms/streams.py"
+
+MUTANTS = (
+    Mutant(
+        "alias table: the donor keeps too much",
+        TABLE,
+        "scaled[high] -= 1.0 - scaled[low]",
+        "scaled[high] -= 0.9 * (1.0 - scaled[low])",
+        (
+            "claim:engines/sampler/collision",
+            "claim:engines/sampler/random_mdp",
+        ),
+    ),
+    Mutant(
+        "alias table: thresholds a twentieth too large",
+        TABLE,
+        "threshold[low], alias[low] = scaled[low], high",
+        "threshold[low], alias[low] = min(1.0, 1.05 * scaled[low]), high",
+        ("claim:engines/sampler/random_mdp",),
+    ),
+    Mutant(
+        "outcomes as if all were equally likely",
+        DRAWS,
+        "return low + slot if scaled - slot < threshold[low + slot] else low + alias[low + slot]",
+        "return low + slot",
+        ("claim:gradients/collision/value/linear/gtd2/sampled-mean",),
+    ),
+    Mutant(
+        "the alias is taken below the threshold, not above",
+        DRAWS,
+        "if scaled - slot < threshold[low + slot] else",
+        "if scaled - slot > threshold[low + slot] else",
+        ("claim:gradients/collision/value/linear/gtd2/sampled-mean",),
+    ),
+    Mutant(
+        "start state always 0",
+        DRAWS,
+        ("    return pick(rng, table.start_threshold, table.start_alias, 0, table.start_threshold.shape[0])"),
+        ("    pick(rng, table.start_threshold, table.start_alias, 0, table.start_threshold.shape[0])\n    return 0"),
+        (
+            "claim:engines/sampler/collision",
+            "claim:engines/sampler/random_mdp",
+        ),
+    ),
+    Mutant(
+        "start states uniform",
+        DRAWS,
+        ("    return pick(rng, table.start_threshold, table.start_alias, 0, table.start_threshold.shape[0])"),
+        "    return np.int64(uniform(rng) * table.start_threshold.shape[0])",
+        (
+            "claim:engines/sampler/collision",
+            "claim:engines/sampler/random_mdp",
+        ),
+    ),
+    Mutant(
+        "an episode's end does not restart",
+        DRAWS,
+        ("    if table.ends[outcome] and not table.iid:\n        arrived = start(rng, table)\n"),
+        "",
+        ("claim:gradients/collision/value/linear/gtd2/sampled-mean",),
+    ),
+    Mutant(
+        "independent transitions follow the trajectory",
+        DRAWS,
+        ("    if table.iid:\n        state = start(rng, table)\n"),
+        "",
+        ("claim:rates/random_walk/gtd2/exponent",),
+    ),
+    Mutant(
+        "a lane's state is not kept between calls",
+        DRAWS,
+        "        state[lane] = here\n",
+        "        pass\n",
+        (
+            "claim:engines/run/mlp/gtd2/path",
+            "claim:engines/run/table/tdrc(kappa=0.5)/path",
+        ),
+    ),
+    Mutant(
+        "batch: s for s'",
+        TABLE,
+        "x, x_next = inputs[self.state[outcome]], inputs[self.next_state[outcome]]",
+        "x, x_next = inputs[self.state[outcome]], inputs[self.state[outcome]]",
+        ("claim:gradients/collision/value/linear/gtd2/sampled-mean",),
+    ),
+    Mutant(
+        "batch: ratios of other transitions",
+        TABLE,
+        "return Batch(x, x_next, shift, self.rho[outcome])",
+        "return Batch(x, x_next, shift, self.rho[outcome[::-1]])",
+        ("claim:gradients/collision/value/linear/gtd2/sampled-mean",),
+    ),
+    Mutant(
+        "every lane on the same stream",
+        STREAMS,
+        ("states = [seed_sequence(root, lane_seed=seed, **axes).generate_state(4, np.uint64) for seed in seeds]"),
+        ("states = [seed_sequence(root, lane_seed=0, **axes).generate_state(4, np.uint64) for seed in seeds]"),
+        (
+            "claim:engines/sampler/collision",
+            "claim:engines/sampler/random_mdp",
+        ),
+    ),
+    Mutant(
+        "streams do not depend on the root seed",
+        STREAMS,
+        "return np.random.SeedSequence(root, spawn_key=tuple(int(part) for part in key))",
+        "return np.random.SeedSequence(0, spawn_key=tuple(int(part) for part in key))",
+        (
+            (
+                "test:tests/algorithms/experience/test_sampler.py"
+                "::test_named_axes_make_streams_that_do_not_depend_on_their_order"
+            ),
+        ),
+    ),
+    Mutant(
+        "streams do not depend on named axes",
+        STREAMS,
+        "for name, value in axes.items()))",
+        'for name, value in axes.items() if name == "lane_seed"))',
+        (
+            (
+                "test:tests/algorithms/experience/test_sampler.py"
+                "::test_named_axes_make_streams_that_do_not_depend_on_their_order"
+            ),
+        ),
+    ),
+)

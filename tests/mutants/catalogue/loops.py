@@ -1,0 +1,171 @@
+"""Faults in whole runs of the linear engine: projection, averages, Mirror-Prox, snapshots, deaths."""
+
+from tests.mutants.mutant import Mutant
+
+KERNELS = "algorithms/engines/kernels.py"
+LINEAR = "algorithms/engines/linear.py"
+
+MUTANTS = (
+    Mutant(
+        "linear run: the radius is ignored",
+        KERNELS,
+        "    project = radius < np.inf\n",
+        "    project = False\n",
+        ("claim:engines/linear/loop/projected/gtd2",),
+    ),
+    Mutant(
+        "linear run: w is not projected",
+        KERNELS,
+        "                    _project(w, radius)\n",
+        "",
+        ("claim:engines/linear/loop/projected/gtd2",),
+    ),
+    Mutant(
+        "linear run: projection onto a ball of radius R²",
+        KERNELS,
+        ("    if total > radius * radius:\n        factor = radius / np.sqrt(total)\n"),
+        ("    if total > radius:\n        factor = np.sqrt(radius / total)\n"),
+        ("claim:engines/linear/loop/projected/gtd2",),
+    ),
+    Mutant(
+        "linear run: averages one step late",
+        KERNELS,
+        (
+            "                if averaging and half == halves - 1:  # average the point whose field "
+            "moves the iterate\n"
+            "                    masses[lane] += alpha\n"
+            "                    _average(theta_mean, theta, alpha / masses[lane])\n"
+            "                    _average(w_mean, w, alpha / masses[lane])\n"
+            "                keep = 1.0 - beta * w_decay\n"
+            "                if half < halves - 1:\n"
+            "                    before_theta[:, :] = theta\n"
+            "                    before_w[:, :] = w\n"
+            "                elif extragradient:  # step from the starting point, with the midpoint's "
+            "field (including κ's part)\n"
+            "                    keep = 1.0\n"
+            "                    for j in range(n):\n"
+            "                        for i in range(k):\n"
+            "                            theta[j, i] = before_theta[j, i]\n"
+            "                            w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]\n"
+            "                _apply(theta, w, features, features, at, work, alpha, beta, keep)\n"
+        ),
+        (
+            "                keep = 1.0 - beta * w_decay\n"
+            "                if half < halves - 1:\n"
+            "                    before_theta[:, :] = theta\n"
+            "                    before_w[:, :] = w\n"
+            "                elif extragradient:  # step from the starting point, with the midpoint's "
+            "field (including κ's part)\n"
+            "                    keep = 1.0\n"
+            "                    for j in range(n):\n"
+            "                        for i in range(k):\n"
+            "                            theta[j, i] = before_theta[j, i]\n"
+            "                            w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]\n"
+            "                _apply(theta, w, features, features, at, work, alpha, beta, keep)\n"
+            "                if averaging and half == halves - 1:  # average the point whose field "
+            "moves the iterate\n"
+            "                    masses[lane] += alpha\n"
+            "                    _average(theta_mean, theta, alpha / masses[lane])\n"
+            "                    _average(w_mean, w, alpha / masses[lane])\n"
+        ),
+        ("claim:engines/linear/loop/averaged/gtd2",),
+    ),
+    Mutant(
+        "linear run: averages weighted equally",
+        KERNELS,
+        "masses[lane] += alpha\n",
+        "masses[lane] += 1.0\n",
+        ("claim:engines/linear/loop/averaged/gtd2",),
+    ),
+    Mutant(
+        "linear run: w's average is theta's",
+        KERNELS,
+        "_average(w_mean, w, alpha / masses[lane])",
+        "_average(w_mean, theta, alpha / masses[lane])",
+        ("claim:engines/linear/loop/averaged/gtd2",),
+    ),
+    Mutant(
+        "linear run: Mirror-Prox averages where it starts",
+        KERNELS,
+        "if averaging and half == halves - 1:",
+        "if averaging and half == 0:",
+        ("claim:engines/linear/loop/mirror-prox/gtd2",),
+    ),
+    Mutant(
+        "linear run: Mirror-Prox on one sample twice",
+        KERNELS,
+        (
+            "                left, outcome, here = draw(stream, table, here)\n"
+            "                at = Sample(left, next_state[outcome], pairs[outcome], ratios[outcome], "
+            "rhos[outcome])\n"
+        ),
+        (
+            "                if half == 0:\n"
+            "                    left, outcome, here = draw(stream, table, here)\n"
+            "                at = Sample(left, next_state[outcome], pairs[outcome], ratios[outcome], "
+            "rhos[outcome])\n"
+        ),
+        ("claim:engines/linear/loop/mirror-prox/gtd2",),
+    ),
+    Mutant(
+        "linear run: Mirror-Prox steps from the midpoint",
+        KERNELS,
+        "                            theta[j, i] = before_theta[j, i]\n",
+        "                            pass\n",
+        ("claim:rates/one-step/extragradient",),
+    ),
+    Mutant(
+        "linear run: Mirror-Prox's w steps from the midpoint",
+        KERNELS,
+        "w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]",
+        "w[j, i] = w[j, i] - beta * w_decay * w[j, i]",
+        ("claim:rates/one-step/extragradient",),
+    ),
+    Mutant(
+        "linear run: beta's schedule for alpha",
+        KERNELS,
+        "alphas[lane] * alpha_factor[step]",
+        "alphas[lane] * beta_factor[step]",
+        ("claim:engines/linear/loop/scheduled/gtd2",),
+    ),
+    Mutant(
+        "linear run: alpha's schedule for beta",
+        KERNELS,
+        "betas[lane] * beta_factor[step]",
+        "betas[lane] * alpha_factor[step]",
+        ("claim:engines/linear/loop/scheduled/gtd2",),
+    ),
+    Mutant(
+        "linear run: schedules restart with every run",
+        LINEAR,
+        ".factors(state.steps, steps)",
+        ".factors(0, steps)",
+        ("claim:engines/linear/loop/scheduled/gtd2",),
+    ),
+    Mutant(
+        "linear run: snapshots one step early",
+        KERNELS,
+        "at_steps[next_snapshot] == first + step:",
+        "at_steps[next_snapshot] == first + step + (step > 0):",
+        ("test:tests/algorithms/engines/test_linear_runs.py::test_a_run_is_the_run_written_out",),
+    ),
+    Mutant(
+        "linear run: the state a lane is in is not kept",
+        KERNELS,
+        "        states[lane] = here\n",
+        "        pass\n",
+        ("claim:engines/linear/loop/plain/gtd2",),
+    ),
+    Mutant(
+        "linear run: deaths dated from the start of the run",
+        KERNELS,
+        "died[lane] = first + step",
+        "died[lane] = step",
+        (
+            (
+                "test:tests/algorithms/engines/test_linear_runs.py"
+                "::test_a_lane_that_overflows_is_dated_and_leaves_its_neighbours_alone"
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,178 @@
+"""A copy of the sources, and what claims and tests say in it: each in a process of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.mutant import RULE, Catcher
+
+FOLDERS = ("algorithms", "harness", "suites", "tests", "examples", "docs")
+FILES = ("pyproject.toml", "README.md", "Makefile", "asv.conf.json", "CHANGELOG.md")
+SOURCES = (".py", ".toml", ".json", ".css", ".js", ".conf")  # what can decide a verdict: pages and pictures can't
+PATIENCE = 900.0  # seconds for one command
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+COMMAND = "import sys; from harness.cli import main; sys.exit(main())"
+WHERE = "import algorithms, harness, suites; print(algorithms.__file__, harness.__file__, suites.__file__)"
+
+
+def copy_sources(root: Path, folder: Path) -> None:
+    """The checkout without what is not source."""
+    ignore = shutil.ignore_patterns("__pycache__", "*.sqlite*", ".*")
+    for name in FOLDERS:
+        if (root / name).is_dir():
+            shutil.copytree(root / name, folder / name, ignore=ignore)
+    for name in FILES:
+        if (root / name).is_file():
+            shutil.copy2(root / name, folder / name)
+
+
+def declare(folder: Path) -> None:
+    """What an installation would write: a copy has the plug-ins that its own pyproject.toml declares."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    name, version = project["name"], project["version"]
+    inside = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    inside.mkdir()
+    (inside / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+    groups = {"console_scripts": project["scripts"]} | project["entry-points"]
+    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups.items()]
+    (inside / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def digest_of(folder: Path) -> str:
+    """Of every source in a copy, but for the mutants: a changed catalogue does not make old results stale."""
+    hasher = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        place = file.relative_to(folder).as_posix()
+        if file.is_file() and file.suffix in SOURCES and not place.startswith("tests/mutants/"):
+            hasher.update(place.encode() + b"\0" + file.read_bytes())
+    return hasher.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A copy of the sources, with a cache of compiled code and a store of its own beside it."""
+
+    folder: Path
+
+    @property
+    def sources(self) -> Path:
+        """The copy."""
+        return self.folder / "copy"
+
+    @property
+    def cache(self) -> Path:
+        """Compiled code."""
+        return self.folder / "cache"
+
+    @staticmethod
+    def make(root: Path, folder: Path) -> Place:
+        """A fresh copy."""
+        folder.mkdir(parents=True)
+        place = Place(folder)
+        copy_sources(root, place.sources)
+        declare(place.sources)
+        return place
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Python in the copy: its modules win over installed ones, and its compiled code is its own."""
+        environment = os.environ | THREADS | {
+            "PYTHONPATH": str(self.sources),
+            "DGTD_CACHE": str(self.cache),
+            "DGTD_EXECUTOR": "in-process",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis"),
+        }  # fmt: skip
+        environment.pop("DGTD_STORE", None)
+        with subprocess.Popen(
+            [sys.executable, *words], cwd=self.sources, env=environment, text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            try:
+                out, errors = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                out, errors = process.communicate()
+                errors += f"\nmore than {PATIENCE:g} s"
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        return subprocess.CompletedProcess(words, process.returncode, out, errors)
+
+    def check(self) -> None:
+        """RuntimeError if the modules that run are not those of the copy."""
+        found = self.run("-c", WHERE).stdout.split()
+        if len(found) != 3 or not all(Path(file).is_relative_to(self.sources) for file in found):
+            raise RuntimeError(f"the copy in {self.sources} is not what runs, but {found}")
+
+    # ------------------------------------------------------------------ claims
+
+    def statuses(self, suite: str, prefix: str, rule: bool, store: str) -> dict[str, str]:
+        """Claim → status, of the claims whose id starts so; empty if the command gave no ledger."""
+        words = ["suite", suite, "--claim", prefix, "--json", "--store", str(self.folder / store)]
+        done = self.run("-c", COMMAND, *words, *(["--rule", RULE] if rule else []))
+        try:
+            return {entry["id"]: entry["status"] for entry in json.loads(done.stdout)["claims"]}
+        except (ValueError, KeyError, TypeError):
+            return {}
+
+    # ------------------------------------------------------------------ tests
+
+    def failed_tests(self, names: list[str]) -> tuple[set[str], set[str]]:
+        """(those that ran, those that failed) of tests, by file and function, whatever their parameters."""
+        if not names:
+            return set(), set()
+        words = ["-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-rA", "--no-header", *names]
+        done = self.run(*words)
+        lines = re.findall(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+::\w+)", done.stdout, re.M)
+        ran = {name for word, name in lines if word in ("PASSED", "FAILED")}
+        bad = {name for word, name in lines if word == "FAILED"} if done.returncode == 1 else set()
+        return ran, bad
+
+    # ------------------------------------------------------------------ both
+
+    def catches(self, catcher: Catcher, rule: bool, turn: int) -> bool:
+        """Whether the claim does not pass, or the test fails."""
+        if catcher.kind == "claim":
+            found = self.statuses(catcher.suite, catcher.name, rule, f"{turn}.sqlite")
+            return found.get(catcher.name) in catcher.statuses
+        return catcher.name in self.failed_tests([catcher.name])[1]
+
+    def red(self, catchers: list[Catcher], rule: bool) -> dict[str, str]:
+        """Catcher → what is wrong with it where nothing is broken: it must pass there, or it catches nothing."""
+        wrong = {}
+        claims = [each for each in catchers if each.kind == "claim"]
+        for suite in dict.fromkeys(each.suite for each in claims):
+            names = [each for each in claims if each.suite == suite]
+            found = self.statuses(suite, common_start([each.name for each in names]), rule, "right.sqlite")
+            for each in names:
+                status = found.get(each.name, "no entry")
+                if status in each.statuses or status not in ("PASS", "CAUGHT", "VACUOUS"):
+                    wrong[each.text] = status
+        tests = [each for each in catchers if each.kind == "test"]
+        ran, failed = self.failed_tests(sorted({each.name for each in tests}))
+        for each in tests:
+            if each.name not in ran or each.name in failed:
+                wrong[each.text] = "FAILED" if each.name in failed else "did not run"
+        return wrong
+
+
+def common_start(names: list[str]) -> str:
+    """The longest text that all of them start with."""
+    low, high = min(names), max(names)
+    return low[: next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))]
+
+
+def compiles_anew(root: Path, file: str) -> bool:
+    """Whether compiled code depends on a file: see `algorithms.compiling.source_stamp`."""
+    path = root / file
+    return file.startswith("algorithms/") and path.is_file() and b"numba" in path.read_bytes()
