@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ class Where:
     def __post_init__(self) -> None:
         if self.timeout is not None and not self.timeout > 0:
             raise ValueError(f"timeout must be positive, got {self.timeout}")
+        if self.executor == "in-process":  # as in a worker of the pool; numba is not imported yet
+            # After a parallel kernel torch's steps in the same process take twice as long.
+            os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
     @property
     def make(self) -> Callable[[], Executor]:
