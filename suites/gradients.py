@@ -116,6 +116,16 @@ def descends(rule: Rule, problem: str, target: str, net: str, far: bool, setting
 
 
 PLACE = {"linear": "baird", "mlp": "two_state"}
+PUBLISHED = {
+    "gtd2": "paper, Algorithm 1",
+    "tdc": "paper, Algorithm 2",
+    "gtd2_sb": "Sutton & Barto 2018, §11.7",
+    "tdc_sb": "Sutton & Barto 2018, §11.7",
+    "td": "Sutton & Barto 2018, §11.1",
+    "residual_gradient": "Baird 1995",
+    "greedy_gq(eta=0.5)": "paper, Algorithm 3",
+    "tdrc(kappa=0.5)": "Ghiassian et al. 2020",
+}
 
 
 def published(rule: Rule, net: str) -> Claim:
@@ -123,7 +133,7 @@ def published(rule: Rule, net: str) -> Claim:
     return Claim(
         id=f"gradients/published/{net}/{rule.name}",
         says=f"{rule.name} moves θ and w as published, at every transition of {PLACE[net]} ({net}, a CDF)",
-        source=rule.function.__doc__.split("\n")[0].rstrip(".") if rule.function.__doc__ else "paper, Algorithm 3",
+        source=PUBLISHED[rule.name],
         check=partial(is_published, rule, net),
     )
 
