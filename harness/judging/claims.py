@@ -44,6 +44,7 @@ class Claim:
     control   a wrong algorithm that the same check must FAIL: the check's own proof that it can
     promise   what a rule must have promised for the claim to bind it
     figure    what a figure of the paper shows: if it does not hold here, that is a finding, and no failure of ours
+    seeded    False for an exact check that draws no points: it is computed once for all seeds
     """
 
     id: str
@@ -56,12 +57,15 @@ class Claim:
     promise: Promise | None = None
     control: bool = False
     figure: bool = False
+    seeded: bool = True
     profiles: tuple[str, ...] = PROFILES
 
     def __post_init__(self) -> None:
         exact, sampled = self.check is not None, self.needs is not None and self.judge is not None
         if exact == sampled:
             raise ValueError(f"claim {self.id!r} must have a check, or needs and a judge")
+        if sampled and not self.seeded:
+            raise ValueError(f"claim {self.id!r} is sampled, so its seed matters")
 
     @property
     def suite(self) -> str:

@@ -138,7 +138,8 @@ def needs_of(claim: Claim, setting: Setting, judged: Rule | None) -> list[Need]:
     rule = None if judged is None else reference_of(judged)
     made = installed("suites")
     module = made[claim.suite].value.split(":")[0] if claim.suite in made else __name__
-    job = Job.of(exact_finding, rule, suite=claim.suite, claim=claim.id, profile=setting.profile, seed=setting.seed)
+    seed = setting.seed if claim.seeded else 0
+    job = Job.of(exact_finding, rule, suite=claim.suite, claim=claim.id, profile=setting.profile, seed=seed)
     return [replace(job, package=module.split(".")[0])]
 
 

@@ -1,41 +1,46 @@
-"""`make seeds`: every suite's ci profile on many seeds, and every verdict that is not the usual one."""
+"""`make seeds`: every suite's ci profile on many seeds, and every verdict that is not the usual one.
+
+`python -m tests.suites.seeds FIRST LAST [RULE …]` judges our own rules, or each rule of a file.
+"""
 
 import sys
+import tempfile
 import time
 from collections import Counter
+from pathlib import Path
 
 from harness.judging.claims import Setting
 from harness.judging.ledger import Workshop, collect, judge, share
 from harness.runs.executors import InProcess, pool
+from harness.runs.rule_files import reference, resolve
 from harness.runs.store import Store
 
-USUAL = ("PASS", "CAUGHT", "VACUOUS")
+USUAL = ("PASS", "CAUGHT", "VACUOUS", "NOT PROMISED")
 
 
-def flips(first: int, last: int, make=InProcess) -> list[tuple[int, str, str, str]]:
+def flips(store: Store, first: int, last: int, make=InProcess, rule: str | None = None) -> list[tuple]:
     """(seed, claim, status, words) of each unusual verdict; what a figure shows is a finding, not a flip."""
     out = []
-    spent = share(None, "ci")
+    judged = resolve(reference(rule)) if rule else None
+    spent, claims = share(judged, "ci"), collect("all", judged, "ci")
     for seed in range(first, last):
         start = time.perf_counter()
-        with Store(":memory:") as store:
-            entries = judge(collect("all", None, "ci"), Setting("ci", seed, spent), workshop=Workshop(store, make))
-        found = [
-            (seed, e.claim.id, e.status, e.finding.words)
-            for e in entries
-            if e.status not in USUAL and not e.claim.figure
-        ]
-        print(
-            seed, dict(Counter(e.status for e in entries)), f"{time.perf_counter() - start:.0f} s", *found, flush=True
-        )
+        entries = judge(claims, Setting("ci", seed, spent), rule, Workshop(store, make), judged)
+        found = [(seed, e.claim.id, e.status, e.words) for e in entries if e.status not in USUAL and not e.claim.figure]
+        seconds = time.perf_counter() - start
+        print(rule or "", seed, dict(Counter(e.status for e in entries)), f"{seconds:.0f} s", *found, flush=True)
         out += found
     return out
 
 
+def main(first: int, last: int, rules: list[str]) -> int:
+    """One store for all seeds: checks that draw no points are computed once."""
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "seeds.sqlite") as store:
+        found = [flip for rule in rules or [None] for flip in flips(store, first, last, pool, rule)]
+    fails = sum(status == "FAIL" for _, _, status, _ in found)
+    print(f"{last - first} seeds: {len(found)} flips, {fails} of them FAIL")
+    return 0 if len(found) <= 1 else 1
+
+
 if __name__ == "__main__":
-    first, last = (int(word) for word in sys.argv[1:3])
-    found = flips(first, last, pool)
-    print(
-        f"{last - first} seeds: {len(found)} flips, {sum(status == 'FAIL' for _, _, status, _ in found)} of them FAIL"
-    )
-    sys.exit(0 if len(found) <= 1 else 1)
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]))

@@ -124,6 +124,30 @@ def test_every_claim_says_truly_whether_it_was_sampled(profile):
             assert needs == exact
 
 
+class NoSeed(Setting):
+    """A setting whose seed must not be looked at."""
+
+    def __getattribute__(self, name):
+        assert name != "seed", "a check that says it draws no points looked at the seed"
+        return super().__getattribute__(name)
+
+    def __post_init__(self):
+        pass
+
+
+def test_a_check_without_a_seed_is_one_job_for_all_seeds_and_reads_none():
+    unseeded = [claim for claim in collect("all", None, "ci") if not claim.seeded]
+    assert {claim.suite for claim in unseeded} == {"cost"}
+    for claim in unseeded:
+        assert needs_of(claim, Setting("ci", 3), None) == needs_of(claim, Setting("ci", 5), None)
+    cheap = [claim for claim in unseeded if claim.id.endswith(("gtd2/passes", "jacobian/flops", "mlp/distribution"))]
+    assert len(cheap) == 3
+    for claim in cheap:
+        assert claim.check(NoSeed("ci")) == claim.check(Setting("ci", 9))
+    with pytest.raises(ValueError, match="its seed matters"):
+        sampled(passes, seeded=False)
+
+
 def test_an_exact_claim_samples_nothing(monkeypatch):
     """No lane is simulated for a claim that says so, in any suite."""
     from algorithms.engines.linear import LinearEngine

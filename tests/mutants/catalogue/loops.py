@@ -5,6 +5,26 @@ from tests.mutants.mutant import Mutant
 KERNELS = "algorithms/engines/kernels.py"
 LINEAR = "algorithms/engines/linear.py"
 
+AVERAGING = (
+    "                if averaging and half == halves - 1:  # average the point whose field moves the iterate\n"
+    "                    masses[lane] += alpha\n"
+    "                    _average(theta_mean, theta, alpha / masses[lane])\n"
+    "                    _average(w_mean, w, alpha / masses[lane])\n"
+)
+STEPPING = (
+    "                keep = 1.0 - beta * w_decay\n"
+    "                if half < halves - 1:\n"
+    "                    before_theta[:, :] = theta\n"
+    "                    before_w[:, :] = w\n"
+    "                elif extragradient:  # step from the starting point, with the midpoint's field (including κ's part)\n"
+    "                    keep = 1.0\n"
+    "                    for j in range(n):\n"
+    "                        for i in range(k):\n"
+    "                            theta[j, i] = before_theta[j, i]\n"
+    "                            w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]\n"
+    "                _apply(theta, w, features, features, at, work, alpha, beta, keep)\n"
+)
+
 MUTANTS = (
     Mutant(
         "linear run: the radius is ignored",
@@ -30,44 +50,8 @@ MUTANTS = (
     Mutant(
         "linear run: averages one step late",
         KERNELS,
-        (
-            "                if averaging and half == halves - 1:  # average the point whose field "
-            "moves the iterate\n"
-            "                    masses[lane] += alpha\n"
-            "                    _average(theta_mean, theta, alpha / masses[lane])\n"
-            "                    _average(w_mean, w, alpha / masses[lane])\n"
-            "                keep = 1.0 - beta * w_decay\n"
-            "                if half < halves - 1:\n"
-            "                    before_theta[:, :] = theta\n"
-            "                    before_w[:, :] = w\n"
-            "                elif extragradient:  # step from the starting point, with the midpoint's "
-            "field (including κ's part)\n"
-            "                    keep = 1.0\n"
-            "                    for j in range(n):\n"
-            "                        for i in range(k):\n"
-            "                            theta[j, i] = before_theta[j, i]\n"
-            "                            w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]\n"
-            "                _apply(theta, w, features, features, at, work, alpha, beta, keep)\n"
-        ),
-        (
-            "                keep = 1.0 - beta * w_decay\n"
-            "                if half < halves - 1:\n"
-            "                    before_theta[:, :] = theta\n"
-            "                    before_w[:, :] = w\n"
-            "                elif extragradient:  # step from the starting point, with the midpoint's "
-            "field (including κ's part)\n"
-            "                    keep = 1.0\n"
-            "                    for j in range(n):\n"
-            "                        for i in range(k):\n"
-            "                            theta[j, i] = before_theta[j, i]\n"
-            "                            w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]\n"
-            "                _apply(theta, w, features, features, at, work, alpha, beta, keep)\n"
-            "                if averaging and half == halves - 1:  # average the point whose field "
-            "moves the iterate\n"
-            "                    masses[lane] += alpha\n"
-            "                    _average(theta_mean, theta, alpha / masses[lane])\n"
-            "                    _average(w_mean, w, alpha / masses[lane])\n"
-        ),
+        AVERAGING + STEPPING,
+        STEPPING + AVERAGING,
         ("claim:engines/linear/loop/averaged/gtd2",),
     ),
     Mutant(

@@ -5,6 +5,14 @@ from tests.mutants.mutant import Mutant
 RULES = "algorithms/rules.py"
 RULE = "algorithms/rule.py"
 
+
+def tdc_with(cotangents: str) -> str:
+    """The end of TDC's definition: its docstring's last words tell it from other rules of the same form."""
+    return f'is not promised.\n    """\n    return Cotangents({cotangents})'
+
+
+TDC = tdc_with("prediction=-rho * delta, target=rho * u, tangent=rho * delta - u")
+
 MUTANTS = (
     Mutant(
         "gtd2: delta not weighted by rho in w's step",
@@ -37,46 +45,22 @@ MUTANTS = (
     Mutant(
         "tdc: gradient of the target dropped",
         RULES,
-        (
-            "is not promised.\n"
-            '    """\n'
-            "    return Cotangents(prediction=-rho * delta, target=rho * u, tangent=rho * delta - u)"
-        ),
-        (
-            "is not promised.\n"
-            '    """\n'
-            "    return Cotangents(prediction=-rho * delta, target=0.0 * u, tangent=rho * delta - u)"
-        ),
+        TDC,
+        tdc_with("prediction=-rho * delta, target=0.0 * u, tangent=rho * delta - u"),
         ("claim:gradients/random_walk/value/linear/tdc/descends",),
     ),
     Mutant(
         "tdc: rho twice on delta",
         RULES,
-        (
-            "is not promised.\n"
-            '    """\n'
-            "    return Cotangents(prediction=-rho * delta, target=rho * u, tangent=rho * delta - u)"
-        ),
-        (
-            "is not promised.\n"
-            '    """\n'
-            "    return Cotangents(prediction=-rho * rho * delta, target=rho * u, tangent=rho * delta - u)"
-        ),
+        TDC,
+        tdc_with("prediction=-rho * rho * delta, target=rho * u, tangent=rho * delta - u"),
         ("claim:gradients/random_walk/value/linear/tdc/descends",),
     ),
     Mutant(
         "tdc: w's step too large by a tenth of delta",
         RULES,
-        (
-            "is not promised.\n"
-            '    """\n'
-            "    return Cotangents(prediction=-rho * delta, target=rho * u, tangent=rho * delta - u)"
-        ),
-        (
-            "is not promised.\n"
-            '    """\n'
-            "    return Cotangents(prediction=-rho * delta, target=rho * u, tangent=1.1 * rho * delta - u)"
-        ),
+        TDC,
+        tdc_with("prediction=-rho * delta, target=rho * u, tangent=1.1 * rho * delta - u"),
         ("claim:gradients/random_walk/value/linear/tdc/solves-w",),
     ),
     Mutant(
