@@ -44,6 +44,10 @@ class RuleError(ValueError):
     """A rule tried to end the program, or is not a function of its arguments."""
 
 
+class InterruptedByUser(KeyboardInterrupt):
+    """A real Ctrl-C, as against a KeyboardInterrupt that a rule raises."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """An update rule. Call it on floats, numpy arrays or torch tensors; numba compiles the same function."""
@@ -71,7 +75,7 @@ class Rule:
     def __call__(self, delta: Any, u: Any, rho: Any) -> Cotangents:
         try:
             return self.function(delta, u, rho)
-        except Exception:
+        except (Exception, InterruptedByUser):
             raise
         except BaseException as error:  # sys.exit(0) in a rule must not end a command in silence
             raise RuleError(f"rule {self.name!r} raised {type(error).__name__}: {error}") from None
@@ -161,7 +165,7 @@ def _check_arity(name: str, function: Callable[..., Any]) -> None:
 def _probe(name: str, function: Callable[..., Any], delta: float, u: float, rho: float) -> tuple[float, ...]:
     try:
         out = function(delta, u, rho)
-    except TimeoutError:  # a caller's limit, for the caller to report
+    except (TimeoutError, InterruptedByUser):  # a caller's limit, for the caller to report
         raise
     except BaseException as error:
         raise ValueError(f"rule {name!r} raised {type(error).__name__} at {delta=}, {u=}, {rho=}: {error}") from error

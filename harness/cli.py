@@ -8,6 +8,7 @@ import sys
 import typer
 
 from harness.commands import certify, compare, doctor, problem, rule, run, suite, sweep
+from harness.interrupts import listening
 
 # Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -50,7 +51,8 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
     try:
-        code = app(words, prog_name="dgtd", standalone_mode=False)
+        with listening():
+            code = app(words, prog_name="dgtd", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         _say("interrupted")
         sys.exit(INTERRUPTED)

@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from algorithms.names import look_up, unknown
+from algorithms.rule import InterruptedByUser
 from harness.oracle.problem import Problem
 
 _CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
@@ -32,7 +33,7 @@ def answering(who: str) -> Iterator[None]:
     """Code of a user's may end a command only with an error that names it."""
     try:
         yield
-    except (ValueError, OSError, TimeoutError):
+    except (ValueError, OSError, TimeoutError, InterruptedByUser):
         raise
     except TypeError as error:
         match = _KEYWORD.search(str(error))

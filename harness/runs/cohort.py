@@ -6,17 +6,19 @@ import os
 import socket
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from algorithms.checks import Floats
+from harness.interrupts import came
 from harness.runs.fingerprint import machine_facts, parts_of, run_hash
 from harness.runs.learning import Learning
 from harness.runs.spec import Outcome, RunSpec, seeds_of
-from harness.runs.timeouts import time_limit
-from harness.runs.trial import simulate
+from harness.runs.timeouts import GRACE, ended_beyond, time_limit, watched
+from harness.runs.trial import simulate, warm_up
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,18 @@ def run_cohort(task: Task) -> CohortResult:
     """Never raises for what happens inside: a failure or a time-out is an outcome of every lane of the cohort."""
     start = time.perf_counter()
     try:
-        with time_limit(task.timeout, "run"):
+        hard = None if task.timeout is None else task.timeout + GRACE
+        with ended_beyond(hard), time_limit(task.timeout, "run"):
             spec = RunSpec.from_json(task.spec)
             if run_hash(spec) != task.run:
                 error_text = refusal(parts_of(spec), task.parts)
                 return CohortResult(task.run, task.cohort, [], 0.0, error=error_text, refused=True)
-            deadline = None if task.timeout is None else start + task.timeout
-            metrics, lanes = _run(prepared(spec), task.cohort, deadline)
-            seconds = time.perf_counter() - start
-            if task.twice and not _same(lanes, _run(Learning.of(spec), task.cohort, deadline)[1]):
+            look = watched(None if task.timeout is None else start + task.timeout, came)
+            learning = prepared(spec)
+            ready = time.perf_counter()
+            metrics, lanes = _run(learning, task.cohort, look)
+            seconds = time.perf_counter() - ready
+            if task.twice and not _same(lanes, _run(Learning.of(spec), task.cohort, look)[1]):
                 error_text = (
                     f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
                 )
@@ -119,13 +124,9 @@ def _same(first: list[Lane], second: list[Lane]) -> bool:
     )
 
 
-def _run(learning: Learning, cohort: int, deadline: float | None) -> tuple[tuple[str, ...], list[Lane]]:
-    def tick() -> None:  # compiled code hears no alarm, so the clock is read between checkpoints too
-        if deadline is not None and time.perf_counter() > deadline:
-            raise TimeoutError
-
+def _run(learning: Learning, cohort: int, look: Callable[[], None]) -> tuple[tuple[str, ...], list[Lane]]:
     seeds, probe = seeds_of(learning.spec, cohort), learning.spec.probe
-    trial = simulate(learning, seeds, tick)
+    trial = simulate(learning, seeds, look)
     diverged = trial.diverged(probe.diverged_above)
     reached = np.zeros(len(seeds), dtype=bool)
     if "rmspbe" in trial.names:
@@ -140,5 +141,7 @@ def _run(learning: Learning, cohort: int, deadline: float | None) -> tuple[tuple
 
 @lru_cache(maxsize=32)
 def prepared(spec: RunSpec) -> Learning:
-    """What the cohorts of a run share."""
-    return Learning.of(spec)
+    """What the cohorts of a run share, with everything compiled."""
+    made = Learning.of(spec)
+    warm_up(made, range(1))
+    return made

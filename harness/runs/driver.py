@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, replace
 from functools import partial
-from types import FrameType
 from typing import Any
 
 from algorithms.rule import RuleError
+from harness.interrupts import listening
 from harness.runs.cohort import CohortResult, Task, failed_cohort, run_cohort
-from harness.runs.executors import InProcess, capacity, pool, watch
+from harness.runs.executors import DiedError, InProcess, Workers, capacity, outcome_of, watch
 from harness.runs.fingerprint import run_hash
 from harness.runs.job import Job, JobResult, JobTask, run_job
 from harness.runs.rule_files import is_built_in
 from harness.runs.spec import FileRef, Outcome, Request, RunSpec, seeds_of, unique
 from harness.runs.store import Store
+from harness.runs.timeouts import GRACE
 
 LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
 SPARE = 2  # tasks submitted beyond the executor's workers, so that none waits for the next one
+DEATHS = 2  # a worker may be killed by somebody else: what ends a second one has failed
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class CohortWork:
 
     def submit(self, executor: Executor, timeout: float | None) -> Future[Any]:
         """Hand it over."""
-        return executor.submit(run_cohort, Task.of(self.spec, self.cohort, timeout, self.twice))
+        return _hand_over(executor, timeout, run_cohort, Task.of(self.spec, self.cohort, timeout, self.twice))
 
     def failed(self, outcome: Outcome, error: str) -> CohortResult:
         """A result that says why there is none."""
@@ -83,7 +81,8 @@ class JobWork:
 
     def submit(self, executor: Executor, timeout: float | None) -> Future[Any]:
         """Hand it over."""
-        return executor.submit(run_job, JobTask(self.job.to_json(), self.job.hash, self.job.parts, timeout))
+        task = JobTask(self.job.to_json(), self.job.hash, self.job.parts, timeout)
+        return _hand_over(executor, timeout, run_job, task)
 
     def failed(self, outcome: Outcome, error: str) -> JobResult:
         """A result that says why there is none."""
@@ -95,6 +94,13 @@ class JobWork:
 
 
 Work = CohortWork | JobWork
+
+
+def _hand_over(executor: Executor, timeout: float | None, function: Callable[..., Any], task: Any) -> Future[Any]:
+    """The worker keeps the limit itself if it can; one that does not come back is ended."""
+    if isinstance(executor, Workers) and timeout is not None:
+        return executor.within(timeout + GRACE, function, task)
+    return executor.submit(function, task)
 
 
 class RefusedError(ValueError):
@@ -133,7 +139,7 @@ def execute(
     timeout: float | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Summary:
-    """Run what is missing. Ctrl-C keeps what is finished, marks what was under way, and returns."""
+    """Run what is missing. Ctrl-C, SIGTERM and SIGHUP keep what is finished, mark what was under way, and return."""
     jobs = list(dict.fromkeys(jobs))
     todo = missing(store, requests, jobs)
     expected = sum(len(request.cohorts) for request in unique(requests)) + len(jobs)
@@ -143,11 +149,11 @@ def execute(
     rest = [work for work in todo if not any(work == replace(one, twice=False) for one in first)]
     together, alone = ([work for work in rest if work.alone is apart] for apart in (False, True))
     turns: list[tuple[list[Work], Callable[[], Executor]]] = [([*first], make), (together, make), (alone, InProcess)]
-    with _Interrupt() as interrupt:
+    with listening(deferred=True) as stop:
         for works, maker in turns:
-            if works and not interrupt.came:
+            if works and not stop():
                 tick = partial(_tell, progress, done, len(todo))
-                done += _Crew(store, maker, timeout).run(works, lambda: interrupt.came, tick)
+                done += _Crew(store, maker, timeout).run(works, stop, tick)
     return Summary(expected, expected - len(todo), done)
 
 
@@ -167,12 +173,14 @@ def _tell(progress: Callable[[int, int], None], before: int, total: int, now: in
 
 
 class _Crew:
-    """An executor that is made anew when a worker of its pool dies, and what it is working on."""
+    """An executor, made anew if it breaks, and what it is working on."""
 
     def __init__(self, store: Store, make: Callable[[], Executor], timeout: float | None) -> None:
         self.store, self.make, self.timeout = store, make, timeout
         self.queue: deque[Work] = deque()
         self.running: dict[Future[Any], Work] = {}
+        self.deaths: Counter[Work] = Counter()
+        self.broken = 0
         self.done = 0
         self.look = time.monotonic() + LOOK
 
@@ -185,8 +193,12 @@ class _Crew:
                 try:
                     self._submit(stop)
                     self._collect()
-                except BrokenProcessPool:
-                    self._one_by_one(stop)
+                except BrokenExecutor:
+                    self._begin_anew()
+                except KeyboardInterrupt:
+                    if not stop():  # twice
+                        raise
+                    self.running[Future()] = self.queue.popleft()  # it was under way in this process
                 except (CancelledError, OSError):
                     watch(self.executor)  # says so if the cluster is gone
                     raise
@@ -216,7 +228,14 @@ class _Crew:
             watch(self.executor)
             self.look = time.monotonic() + LOOK
         for future in done:
-            self._save(self.running[future], future.result())
+            work = self.running[future]
+            try:
+                self._save(work, outcome_of(future))
+            except TimeoutError:
+                words = f"more than {self.timeout:g} s, and not to be stopped: its worker was ended"
+                self._save(work, work.failed(Outcome.TIMED_OUT, words))
+            except DiedError:
+                self._again(work)
             del self.running[future]
 
     def _save(self, work: Work, result: Any) -> None:
@@ -227,67 +246,31 @@ class _Crew:
         work.save(self.store, result)
         self.done += 1
 
-    def _one_by_one(self, stop: Callable[[], bool]) -> None:
-        """A worker died, and nobody knows at what: everything that was under way is run alone.
+    def _again(self, work: Work) -> None:
+        """Its worker died: once that may be somebody else's doing. Then it has FAILED, and the rest goes on."""
+        self.deaths[work] += 1
+        if self.deaths[work] < DEATHS:
+            self.queue.append(work)
+            return
+        waiting = [other for other in self.queue if other.whole == work.whole]
+        self.queue = deque(other for other in self.queue if other.whole != work.whole)
+        for lost in (work, *waiting):
+            self._save(lost, lost.failed(Outcome.FAILED, f"{work.culprit} ended its worker process"))
 
-        Whatever ends a worker again ended it the first time. It has FAILED, and the rest goes on.
-        """
-        suspects = list(self.running.values())
+    def _begin_anew(self) -> None:
+        """The executor is of no use any more; nothing that was under way is lost."""
+        self.broken += 1
+        if self.broken > DEATHS:
+            raise OSError("the pool of workers broke again and again")
+        self.queue.extendleft(self.running.values())
         self.running.clear()
         _stop(self.executor, hurry=True)
-        for place, work in enumerate(suspects):
-            if stop():
-                self.queue.extend(suspects[place:])
-                break
-            alone = pool(1)
-            try:
-                self._save(work, work.submit(alone, self.timeout).result())
-            except BrokenProcessPool:
-                self._give_up(work, f"{work.culprit} ended its worker process")
-            finally:
-                _stop(alone, hurry=True)
         self.executor = self.make()
-
-    def _give_up(self, lost: Work, error: str) -> None:
-        """This, and what belongs to the same run and waits, has failed."""
-        waiting = [work for work in self.queue if work.whole == lost.whole]
-        self.queue = deque(work for work in self.queue if work.whole != lost.whole)
-        for work in (lost, *waiting):
-            self._save(work, work.failed(Outcome.FAILED, error))
-
-
-class _Interrupt:
-    """Ctrl-C as a flag: an exception may land where it is swallowed, or in the middle of a write. Twice raises it."""
-
-    def __init__(self) -> None:
-        self.came = False
-
-    def __enter__(self) -> _Interrupt:
-        self.main = threading.current_thread() is threading.main_thread()
-        if self.main:
-            self.before = signal.signal(signal.SIGINT, self._ring)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.main:
-            signal.signal(signal.SIGINT, self.before)
-
-    def _ring(self, signum: int, frame: FrameType | None) -> None:
-        if self.came:
-            raise KeyboardInterrupt
-        self.came = True
 
 
 def _stop(executor: Executor, hurry: bool) -> None:
     """Shut down; workers that are still busy are ended, since nobody waits for them."""
-    living = []
-    if isinstance(executor, ProcessPoolExecutor):
-        living = list(executor._processes or {}) if hurry else []
-        executor.shutdown(wait=not hurry, cancel_futures=True)
+    if isinstance(executor, Workers):
+        executor.shutdown(cancel_futures=hurry)
     else:  # Dask's takes no cancel_futures; without waiting it cancels what it has not started
         executor.shutdown(wait=not hurry)
-    for pid in living:
-        try:
-            os.kill(pid, signal.SIGTERM)
-        except ProcessLookupError:
-            continue

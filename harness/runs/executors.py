@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import sys
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import BrokenExecutor, Executor, Future
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 from algorithms.checks import at_least
@@ -30,27 +34,91 @@ class InProcess(Executor):
         return future
 
 
-def pool(workers: int | None = None) -> ProcessPoolExecutor:
-    """Spawned processes (a fork after a parallel numba call kills the pool), one thread each."""
-    at_least("workers", 1 if workers is None else workers, 1)
-    # Limits have to be there before numba and torch are imported, and a spawned process inherits the environment.
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(THREADS)
-    try:
-        count = workers or os.cpu_count() or 1
-        made = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_ready)
-        for _ in range(count):
-            made.submit(_ready)  # workers start as tasks come: start them all while the limits hold
+class Workers(Executor):
+    """Spawned processes (a fork after a parallel numba call hangs), one thread each, that end when this one does.
+
+    A task may have a limit: beyond it its worker is ended, and another takes its place. A worker that dies costs only
+    its own task, whose future raises DiedError.
+    """
+
+    def __init__(self, count: int) -> None:
+        from pebble import ProcessPool
+
+        self.count = count
+        # Limits have to be there before numba and torch are imported, and a spawned process inherits the environment.
+        before = {name: os.environ.get(name) for name in THREADS}
+        os.environ.update(THREADS)
+        try:
+            self._pool = ProcessPool(count, context=get_context("spawn"), initializer=_ready, initargs=[os.getpid()])
+            self._pool.schedule(os.getpid)  # starts the workers while the limits hold
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A future of the call."""
+        return self.within(None, fn, *args, **kwargs)
+
+    def within(self, limit: float | None, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A future that raises TimeoutError if the call takes longer, and whose worker is then ended."""
+        try:
+            made: Future[Any] = self._pool.schedule(fn, args=args, kwargs=kwargs, timeout=limit)
+        except RuntimeError as error:
+            raise BrokenExecutor(str(error)) from error
         return made
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Finish what was submitted, or end the workers."""
+        if wait and not cancel_futures:
+            self._pool.close()
+        else:
+            self._pool.stop()
+        self._pool.join()
 
 
-def _ready() -> None:
-    import signal
+def pool(workers: int | None = None) -> Workers:
+    """One worker per core, or as many as said."""
+    at_least("workers", 1 if workers is None else workers, 1)
+    return Workers(workers or os.cpu_count() or 1)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+
+def _ready(parent: int) -> None:
+    """A worker begins: signals are the parent's to handle, and it does not outlive the parent."""
+    os.environ.update(THREADS)
+    for name in ("SIGINT", "SIGHUP"):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    ends_with_parent(parent)
+    import harness.runs.cohort  # noqa: F401  torch takes seconds, which are no task's
+
+
+def ends_with_parent(parent: int) -> None:
+    """This process ends when that one does, busy or not."""
+    if sys.platform == "linux":  # the kernel sees to it even while a loop in C holds the interpreter
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+    def wait_for_it() -> None:
+        family = parent_process()
+        if family is not None:
+            family.join()
+            os._exit(1)
+
+    threading.Thread(target=wait_for_it, daemon=True).start()
+    if os.getppid() != parent:  # it ended before we listened
+        os._exit(1)
+
+
+class DiedError(Exception):
+    """A worker ended in the middle of its task."""
+
+
+def outcome_of(future: Future[Any]) -> Any:
+    """The result; DiedError if its worker died, TimeoutError if it was ended."""
+    try:
+        return future.result()
+    except Exception as error:
+        if type(error).__name__ in ("ProcessExpired", "KilledWorker"):  # pebble's and Dask's, not imported for this
+            raise DiedError(str(error)) from None
+        raise
 
 
 def dask(scheduler: str | None) -> Executor:
@@ -111,8 +179,8 @@ def _threads(client: Any, wait: float = 0.0) -> int:
 
 def capacity(executor: Executor) -> int:
     """How many tasks it works on at once."""
-    if isinstance(executor, ProcessPoolExecutor):
-        return int(getattr(executor, "_max_workers", 1))
+    if isinstance(executor, Workers):
+        return executor.count
     client = getattr(executor, "_client", None)
     return 1 if client is None else max(1, _threads(client))
 

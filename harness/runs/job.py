@@ -14,7 +14,7 @@ from harness.plugins import find_problem
 from harness.runs.fingerprint import machine_facts, of_code, of_problem
 from harness.runs.rule_files import resolve
 from harness.runs.spec import FileRef, Outcome
-from harness.runs.timeouts import time_limit
+from harness.runs.timeouts import GRACE, ended_beyond, time_limit
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def run_job(task: JobTask) -> JobResult:
         job = Job.from_json(task.job)
         if job.hash != task.hash:
             return JobResult(task.hash, Outcome.FAILED, error=refusal(job.parts, task.parts), refused=True)
-        with time_limit(task.timeout, "job"):
+        with ended_beyond(None if task.timeout is None else task.timeout + GRACE), time_limit(task.timeout, "job"):
             result = json.dumps(job.run())
         return JobResult(task.hash, Outcome.CONVERGED, result, time.perf_counter() - start, machine=machine_facts())
     except TimeoutError:

@@ -20,7 +20,7 @@ from typing import Any
 
 from algorithms.digest import digest
 from algorithms.names import unknown
-from algorithms.rule import Rule, rule
+from algorithms.rule import InterruptedByUser, Rule, rule
 from algorithms.rules import FAMILIES, RULES, find_rule
 from harness.plugins import answering, installed
 from harness.runs.spec import FileRef
@@ -144,7 +144,7 @@ def _run_source(ref: FileRef) -> dict[str, Any]:
     except SyntaxError as error:
         file = (error.filename or ref.path).split("#")[0]
         raise ValueError(f"file {file!r} is not Python: {error.msg} in line {error.lineno}") from None
-    except TimeoutError:
+    except (TimeoutError, InterruptedByUser):
         raise
     except BaseException as error:
         raise ValueError(f"file {ref.path!r} raised {type(error).__name__}: {error}") from error

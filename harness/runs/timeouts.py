@@ -3,33 +3,107 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import faulthandler
+import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
+
+GRACE = 2.0  # seconds beyond the limit until a worker that does not hear it is ended
+AGAIN = 0.2  # a limit rings until it is heard: code may swallow an exception
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None, what: str) -> Iterator[None]:
-    """Raise TimeoutError after `seconds`, by the alarm signal; off the main thread there is none, and no limit."""
-    if seconds is None or threading.current_thread() is not threading.main_thread():
+    """Raise TimeoutError after `seconds`: by the alarm signal, and off the main thread by another thread."""
+    if seconds is None:
         yield
         return
+    main = threading.current_thread() is threading.main_thread()
+    with _alarm(seconds, what) if main else _other_thread(seconds, what):
+        yield
 
+
+@contextlib.contextmanager
+def _alarm(seconds: float, what: str) -> Iterator[None]:
     def ring(signum: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"{what} took more than {seconds:g} s")
 
-    outer, start = signal.getitimer(signal.ITIMER_REAL)[0], time.monotonic()
+    (outer, interval), start = signal.getitimer(signal.ITIMER_REAL), time.monotonic()
     if 0 < outer <= seconds:  # a limit around this one rings first
         yield
         return
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
         yield
     finally:
         left = max(outer - (time.monotonic() - start), 1e-3) if outer else 0.0
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.setitimer(signal.ITIMER_REAL, left, interval)
+
+
+@contextlib.contextmanager
+def _other_thread(seconds: float, what: str) -> Iterator[None]:
+    """For a Dask worker, whose tasks run in a thread: it hears no alarm."""
+    thread, over, lock = threading.get_ident(), threading.Event(), threading.Lock()
+
+    class LateError(TimeoutError):
+        """Raised in another thread, where only a class can be."""
+
+        def __str__(self) -> str:
+            return f"{what} took more than {seconds:g} s"
+
+    def ring() -> None:
+        late = over.wait(seconds)
+        while not late:
+            with lock:
+                if not over.is_set():
+                    _raise_in(thread, LateError)
+            late = over.wait(AGAIN)
+
+    threading.Thread(target=ring, daemon=True).start()
+    try:
+        yield
+    finally:
+        with lock:
+            over.set()
+            _raise_in(thread, None)  # one that is on its way must not arrive behind this block
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    given = ctypes.py_object(error) if error else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)
+
+
+@contextlib.contextmanager
+def ended_beyond(seconds: float | None) -> Iterator[None]:
+    """End this process if the block takes that long, even if it never comes back to Python.
+
+    For workers of a cluster, which nobody else can end; the main thread's pool has its own way.
+    """
+    if seconds is None or threading.current_thread() is threading.main_thread():
+        yield
+        return
+    with open(os.devnull, "w") as nowhere:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)  # its thread needs no interpreter lock
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
+def watched(deadline: float | None, stop: Callable[[], bool]) -> Callable[[], None]:
+    """What long runs call now and then: compiled code hears neither an alarm nor Ctrl-C."""
+
+    def look() -> None:
+        if deadline is not None and time.perf_counter() > deadline:
+            raise TimeoutError
+        if stop():
+            raise KeyboardInterrupt
+
+    return look

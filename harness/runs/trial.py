@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from algorithms.checks import Floats, Integers
 from algorithms.engines.linear import LinearEngine
 from harness.runs.learning import Learning
 from harness.runs.spec import FAR
+
+# Lanes run in slices of about this many seconds: compiled code hears neither an alarm nor Ctrl-C.
+SLICE, SLICE_STEPS = 0.25, 1000
 
 
 def gone(size: Floats, far: float = FAR) -> NDArray[np.bool_]:
@@ -49,28 +53,39 @@ class Trial:
 
 
 def simulate(learning: Learning, seeds: range, tick: Callable[[], None] = lambda: None) -> Trial:
-    """Run lanes from checkpoint to checkpoint; `tick` is called at each, and may raise to stop."""
-    spec, engine = learning.spec, learning.engine
-    learner, times = spec.learner, spec.times()
-    radius = np.inf if learner.radius is None else learner.radius
-    options: dict[str, Any] = {"schedule": learner.schedule.make(), "radius": radius}
+    """Run lanes from checkpoint to checkpoint; `tick` is called several times a second, and may raise to stop."""
+    learner, times = learning.spec.learner, learning.spec.times()
+    options = _options(learning)
     state = learning.start(seeds)
     curves = np.full((len(times), len(seeds), len(learning.names)), np.nan)
+    length = SLICE_STEPS
     for i, t in enumerate(times):
-        steps = int(t) - state.steps
-        if isinstance(engine, LinearEngine):
-            engine.run(
-                state, steps, learner.alpha, learner.beta, average=learner.average,
-                extragradient=learner.extragradient, **options,
-            )  # fmt: skip
-            averaged = learner.average and t > 0
-            theta, w = (state.theta_mean, state.w_mean) if averaged else (state.theta, state.w)
-        else:
-            engine.run(state, steps, learner.alpha, learner.beta, **options)
-            theta, w = state.theta, state.w
+        while (left := int(t) - state.steps) > 0:
+            start = time.perf_counter()
+            learning.engine.run(state, min(length, left), learner.alpha, learner.beta, **options)
+            seconds = time.perf_counter() - start
+            length = max(1, int(length * min(2.0, SLICE / max(seconds, 1e-6))))
+            tick()
+        averaged = learner.average and t > 0
+        theta, w = (state.theta_mean, state.w_mean) if averaged else (state.theta, state.w)
         curves[i] = learning.measure(theta, w)
         tick()
     law = np.zeros((len(seeds), 0))
     if learning.target.form:
         law = learning.predictions(theta)[:, int(np.argmax(learning.mdp.d))].copy()
     return Trial(times, curves, state.died, learning.names, law)
+
+
+def warm_up(learning: Learning, seeds: range) -> None:
+    """One step of lanes that are thrown away: what has to be compiled is compiled before a clock is read."""
+    learner = learning.spec.learner
+    learning.engine.run(learning.start(seeds), 1, learner.alpha, learner.beta, **_options(learning))
+
+
+def _options(learning: Learning) -> dict[str, Any]:
+    learner = learning.spec.learner
+    radius = np.inf if learner.radius is None else learner.radius
+    options: dict[str, Any] = {"schedule": learner.schedule.make(), "radius": radius}
+    if isinstance(learning.engine, LinearEngine):
+        options |= {"average": learner.average, "extragradient": learner.extragradient}
+    return options

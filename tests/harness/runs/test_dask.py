@@ -16,10 +16,12 @@ from harness.judging.ledger import Workshop, collect, judge, setting_for
 from harness.runs.driver import RefusedError, execute
 from harness.runs.executors import InProcess, LostError, make_executor
 from harness.runs.fingerprint import run_hash
-from harness.runs.spec import Request
+from harness.runs.job import Job
+from harness.runs.spec import Outcome, Request
 from harness.runs.store import Store
 from tests.harness.runs.lanes import ROOT, run_all, spec
 from tests.harness.runs.test_predictors import spec_of
+from tests.harness.runs.test_processes import harmless, stays_in_c, swallows_twice
 from tests.harness.test_cli import dgtd
 
 
@@ -38,6 +40,7 @@ class Cluster:
 
     def _start(self, module: str, *words: str, code: Path = ROOT) -> None:
         threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "PYTHONPATH": str(code)}
+        threads["DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"] = "0"  # Dask would let a task end four workers
         command = [sys.executable, "-W", "ignore", "-m", module, *words, "--host", "127.0.0.1", "--no-dashboard"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder}
         self.processes.append(subprocess.Popen(command, env=os.environ | threads, **quiet))
@@ -97,6 +100,19 @@ def test_rows_and_ledger_are_those_of_this_process_also_when_a_worker_is_killed(
         execute([Request(network, 16)], store, InProcess)
         for one, other in zip(lanes, store.lanes(run_hash(network)), strict=True):
             np.testing.assert_allclose(one.curves, other.curves, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_limit_holds_in_the_threads_of_a_worker_and_one_that_hears_nothing_ends_it(tmp_path):
+    evasive, deaf = Job.of(swallows_twice), Job.of(stays_in_c)
+    with cluster(tmp_path, workers=4) as dask, Store(tmp_path / "s.sqlite") as store:
+        executor = dask.executor(4)
+        summary = execute([], store, lambda: executor, jobs=[evasive, deaf, Job.of(harmless)], timeout=1.0)
+        assert not summary.interrupted
+        assert store.job(Job.of(harmless).hash)[1] == 4
+        assert store.job(evasive.hash)[0] is Outcome.TIMED_OUT
+        assert store.job(deaf.hash)[0] is Outcome.FAILED
+        assert store.job(deaf.hash)[2] == "stays_in_c({}) ended its worker process"
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def test_a_rule_that_ends_its_worker_is_a_failed_row_and_the_other_runs_go_on(tm
 class Wide(InProcess):
     """Forty workers that never finish before they are asked."""
 
-    _max_workers = 40
+    count = 40
 
     def __init__(self):
         self.waiting, self.most = [], 0
@@ -79,7 +79,7 @@ class Wide(InProcess):
 
 def test_as_many_cohorts_are_under_way_as_there_are_workers_and_a_few(tmp_path, monkeypatch):
     wide = Wide()
-    monkeypatch.setattr(driver, "capacity", lambda executor: executor._max_workers)
+    monkeypatch.setattr(driver, "capacity", lambda executor: executor.count)
 
     def wait_for(running, **_):
         wide.finish()

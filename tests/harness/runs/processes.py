@@ -1,0 +1,44 @@
+"""Commands as processes: started, watched and counted."""
+
+import sqlite3
+import sys
+import time
+from pathlib import Path
+
+
+def dgtd_command(*words: str) -> list[str]:
+    """`dgtd` as this interpreter runs it."""
+    return [sys.executable, "-c", "from harness.cli import main; main()", *words]
+
+
+def living(session: int) -> list[int]:
+    """Processes of a session that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it ended meanwhile
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def settled_rows(store: Path) -> int:
+    """Lanes that are finished; 0 while there is no table yet."""
+    try:
+        with sqlite3.connect(store) as database:
+            query = "SELECT count(*) FROM lanes WHERE outcome IN ('budget spent', 'converged', 'diverged')"
+            return database.execute(query).fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def wait_for_rows(store: Path, count: int = 1, seconds: float = 90) -> None:
+    """Until that many lanes are finished."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if store.exists() and settled_rows(store) >= count:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"no {count} rows in {store} after {seconds:g} s")
