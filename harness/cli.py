@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from harness.commands import certify, compare, doctor, problem, rule, run, suite, sweep
+from harness.commands import certify, compare, doctor, problem, rule, run, store, suite, sweep
 from harness.interrupts import listening
 
 # Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.add_typer(problem.app, name="problem")
 app.add_typer(rule.app, name="rule")
+app.add_typer(store.app, name="store")
 for _command in (
     compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, run.run, run.runs, run.export,
     doctor.doctor,

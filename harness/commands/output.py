@@ -62,10 +62,22 @@ def open_store(path: Path) -> Store:
     """The store, and one line on stderr if an older version wrote some of it."""
     from harness.runs.store import Store
 
-    store = Store(path)
+    return _with_word(Store(path))
+
+
+def open_to_read(path: Path) -> Store:
+    """A store that must be there, and is not changed: the medium may be read-only."""
+    from harness.runs.store import Store
+
+    if not path.exists():
+        raise ValueError(f"no store {str(path)!r}: `dgtd run` makes one")
+    return _with_word(Store(path, read_only=True))
+
+
+def _with_word(store: Store) -> Store:
     if store.older:
         words = f"{store.older} runs of an older version: they are listed and exported, and none is reused"
-        print(f"dgtd: store {str(path)!r} has {words}", file=sys.stderr)
+        print(f"dgtd: store {str(store.path)!r} has {words}", file=sys.stderr)
     return store
 
 

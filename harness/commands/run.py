@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from harness.commands.options import INTERRUPTED, RESUME, PredictorText, StorePath, Where, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table
+from harness.commands.output import AsJson, open_store, open_to_read, print_json, print_table
 
 if TYPE_CHECKING:
     from harness.runs.spec import RunSpec
@@ -120,8 +120,7 @@ def _print(found: dict[str, Any], already: int, expected: int) -> None:
 
 def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
     """Every stored run, and how its lanes ended."""
-    _must_exist(store)
-    with open_store(store) as results:
+    with open_to_read(store) as results:
         found = results.runs()
     if as_json:
         print_json(found)
@@ -152,8 +151,7 @@ def export(
         raise ValueError(f"format must be 'csv' or 'parquet', got {format_!r}")
     if format_ == "parquet" and out is None:
         raise ValueError("out must be given with --format parquet")
-    _must_exist(store)
-    with open_store(store) as results:
+    with open_to_read(store) as results:
         if format_ == "parquet":
             try:
                 results.frame().to_parquet(out)
@@ -169,8 +167,3 @@ def export(
     finally:
         if out is not None:
             stream.close()
-
-
-def _must_exist(store: Path) -> None:
-    if not store.exists():
-        raise ValueError(f"no store {str(store)!r}: `dgtd run` makes one")

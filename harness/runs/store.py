@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,45 +16,13 @@ import numpy as np
 
 from algorithms.checks import Floats, Integers
 from harness.runs.cohort import CohortResult
+from harness.runs.database import Database, tell
 from harness.runs.job import Job, JobResult
 from harness.runs.predictors import shown
 from harness.runs.spec import COHORT, FileRef, Outcome, PredictorSpec, RunSpec
 from harness.runs.trial import Trial
 
-SCHEMA = 3
-
-_MIGRATIONS = {
-    1: """
-        CREATE TABLE runs (hash TEXT PRIMARY KEY, spec TEXT NOT NULL, created TEXT NOT NULL);
-        CREATE TABLE lanes (
-            run TEXT NOT NULL REFERENCES runs(hash), seed INTEGER NOT NULL, outcome TEXT NOT NULL,
-            died INTEGER NOT NULL, checkpoints INTEGER NOT NULL, curves BLOB NOT NULL, seconds REAL NOT NULL,
-            what TEXT NOT NULL,
-            PRIMARY KEY (run, seed)
-        ) WITHOUT ROWID;
-    """,
-    2: """
-        CREATE TABLE machines (id INTEGER PRIMARY KEY, facts TEXT NOT NULL UNIQUE);
-        ALTER TABLE lanes ADD COLUMN machine INTEGER REFERENCES machines(id);
-        CREATE INDEX lanes_by_outcome ON lanes (run, outcome);
-    """,
-    # A run names its metrics and its code; those of older versions have none, and are never reused.
-    3: """
-        ALTER TABLE lanes RENAME COLUMN what TO error;
-        ALTER TABLE lanes ADD COLUMN law BLOB NOT NULL DEFAULT x'';
-        ALTER TABLE runs ADD COLUMN metrics TEXT NOT NULL DEFAULT '';
-        ALTER TABLE runs ADD COLUMN version TEXT NOT NULL DEFAULT '';
-        CREATE TABLE jobs (
-            hash TEXT PRIMARY KEY, job TEXT NOT NULL, outcome TEXT NOT NULL, result TEXT NOT NULL,
-            seconds REAL NOT NULL, error TEXT NOT NULL, machine INTEGER REFERENCES machines(id), created TEXT NOT NULL
-        ) WITHOUT ROWID;
-    """,
-}
 _OLD_METRICS = {"value": ("rmspbe", "rmsve", "size"), "cdf": ("rmspbe", "rmsve", "size", "rdmspbe", "cramer")}
-
-
-class StoreError(ValueError):
-    """A store that can't be used, in words."""
 
 
 @dataclass(frozen=True)
@@ -73,66 +41,9 @@ class StoredLane:
 class Store:
     """A file of results. Within a run only the parent writes; several runs may share a file."""
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        with self._words():
-            if str(path) != ":memory:":
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=60.0, isolation_level=None)
-            found = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if found > SCHEMA:
-            self._db.close()
-            raise StoreError(
-                f"store {str(path)!r} has schema {found}, and this version knows {SCHEMA}: "
-                "update dgtd, or name another store"
-            )
-        with self._words():
-            if found < SCHEMA:
-                self._migrate()
-
-    def _migrate(self) -> None:
-        if not self._is_ours():
-            raise StoreError(f"store {str(self.path)!r} is a database of something else: name another store")
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            # Read again under the lock: another process may have migrated since.
-            found = self._db.execute("PRAGMA user_version").fetchone()[0]
-            for version in range(found + 1, SCHEMA + 1):
-                for statement in _MIGRATIONS[version].split(";"):
-                    if statement.strip():
-                        self._db.execute(statement)
-            self._db.execute(f"PRAGMA user_version={SCHEMA}")
-            self._db.execute("COMMIT")
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
-        if self._db.in_transaction:  # a full disk ends the transaction by itself
-            self._db.execute("ROLLBACK")
-
-    def _is_ours(self) -> bool:
-        """Empty, or with a version of our schema."""
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        return not tables or bool(self._db.execute("PRAGMA user_version").fetchone()[0])
-
-    @contextmanager
-    def _words(self) -> Iterator[None]:
-        """sqlite's errors, and the file system's, as one line that says what to do."""
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            text = str(error)
-            advice = {
-                "file is not a database": "it is not a dgtd store: name another file",
-                "attempt to write a readonly database": "it can't be written: check its permissions",
-                "database or disk is full": "the disk is full: free some space and run the same command again",
-                "unable to open database file": "it can't be opened: check the folder and its permissions",
-            }.get(text, text)
-            raise StoreError(f"store {str(self.path)!r}: {advice}") from error
-        except OSError as error:
-            raise StoreError(f"store {str(self.path)!r} can't be opened: {error.strerror or error}") from error
+    def __init__(self, path: Path | str, read_only: bool = False, say: Callable[[str], None] = tell) -> None:
+        self.path, self.say = Path(path), say
+        self._db = Database(path, read_only, say)
 
     def close(self) -> None:
         """Close the file."""
@@ -148,87 +59,102 @@ class Store:
 
     def save(self, spec: RunSpec, result: CohortResult) -> None:
         """One transaction; a settled row is never overwritten, an unsettled one is."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
         each = result.seconds / max(len(result.lanes), 1)
         metrics = json.dumps(result.metrics) if result.metrics else ""
-        with self._words():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                self._db.execute(
-                    "INSERT INTO runs (hash, spec, created, metrics, version) VALUES (?, ?, ?, ?, ?) "
-                    "ON CONFLICT (hash) DO UPDATE SET metrics = excluded.metrics WHERE excluded.metrics != ''",
-                    (result.run, spec.to_json(), now, metrics, version("dgtd-bench")),
+        with self._db.transaction() as db:
+            db.execute(
+                "INSERT INTO runs (hash, spec, created, metrics, version) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (hash) DO UPDATE SET metrics = excluded.metrics WHERE excluded.metrics != ''",
+                (result.run, spec.to_json(), _now(), metrics, version("dgtd-bench")),
+            )
+            machine = _machine(db, result.machine)
+            for lane in result.lanes:
+                curves = np.ascontiguousarray(lane.curves, dtype="<f8")
+                said = (
+                    result.run, lane.seed, str(lane.outcome), lane.died, len(curves), curves.tobytes(),
+                    result.error, np.asarray(lane.law, "<f8").tobytes(),
+                )  # fmt: skip
+                db.execute(
+                    f"INSERT INTO lanes ({_LANE}, seconds, machine, checksum) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, seed) DO UPDATE SET "
+                    "outcome = excluded.outcome, died = excluded.died, checkpoints = excluded.checkpoints, "
+                    "curves = excluded.curves, error = excluded.error, law = excluded.law, "
+                    "seconds = excluded.seconds, machine = excluded.machine, checksum = excluded.checksum "
+                    f"WHERE lanes.outcome NOT IN ({_SETTLED})",
+                    (*said, each, machine, checksum(said)),
                 )
-                machine = self._machine(result.machine)
-                for lane in result.lanes:
-                    curves = np.ascontiguousarray(lane.curves, dtype="<f8")
-                    row = (
-                        result.run, lane.seed, str(lane.outcome), lane.died, len(curves), curves.tobytes(),
-                        each, result.error, machine, np.asarray(lane.law, "<f8").tobytes(),
-                    )  # fmt: skip
-                    self._db.execute(
-                        "INSERT INTO lanes "
-                        "(run, seed, outcome, died, checkpoints, curves, seconds, error, machine, law) "
-                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, seed) DO UPDATE SET "
-                        "outcome = excluded.outcome, died = excluded.died, checkpoints = excluded.checkpoints, "
-                        "curves = excluded.curves, seconds = excluded.seconds, error = excluded.error, "
-                        f"machine = excluded.machine, law = excluded.law WHERE lanes.outcome NOT IN ({_SETTLED})",
-                        row,
-                    )
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._roll_back()
-                raise
 
     def save_job(self, job: Job, result: JobResult) -> None:
         """One transaction; a settled result is never overwritten."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._words():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                row = (
-                    result.hash, job.to_json(), str(result.outcome), result.result, result.seconds, result.error,
-                    self._machine(result.machine), now,
-                )  # fmt: skip
-                self._db.execute(
-                    "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
-                    "outcome = excluded.outcome, result = excluded.result, seconds = excluded.seconds, "
-                    "error = excluded.error, machine = excluded.machine, created = excluded.created "
-                    f"WHERE jobs.outcome NOT IN ({_SETTLED})",
-                    row,
-                )
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._roll_back()
-                raise
+        said = (result.hash, job.to_json(), str(result.outcome), result.result, result.error)
+        with self._db.transaction() as db:
+            db.execute(
+                f"INSERT INTO jobs ({_JOB}, seconds, machine, created, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (hash) DO UPDATE SET outcome = excluded.outcome, result = excluded.result, "
+                "error = excluded.error, seconds = excluded.seconds, machine = excluded.machine, "
+                "created = excluded.created, checksum = excluded.checksum "
+                f"WHERE jobs.outcome NOT IN ({_SETTLED})",
+                (*said, result.seconds, _machine(db, result.machine), _now(), checksum(said)),
+            )
 
-    def _machine(self, facts: str) -> int:
-        self._db.execute("INSERT OR IGNORE INTO machines (facts) VALUES (?)", (facts,))
-        row: tuple[int] = self._db.execute("SELECT id FROM machines WHERE facts = ?", (facts,)).fetchone()
-        return row[0]
+    # ------------------------------------------------------------------ what is whole
+
+    def damaged(self, run: str | None = None) -> tuple[list[tuple[str, int]], list[str]]:
+        """Rows that do not say what was written: lanes (run, seed) and jobs; of one run, or of all."""
+        where, values = ("WHERE run = ?", (run,)) if run else ("", ())
+        lanes = [
+            (row[0], row[1]) for *row, mark in self._db.query(f"SELECT {_LANE}, checksum FROM lanes {where}", values)
+            if _differs(row, mark)
+        ]  # fmt: skip
+        if run:
+            return lanes, []
+        jobs = [row[0] for *row, mark in self._db.query(f"SELECT {_JOB}, checksum FROM jobs") if _differs(row, mark)]
+        return lanes, jobs
+
+    def _drop(self, lanes: list[tuple[str, int]] = (), jobs: list[str] = ()) -> None:  # type: ignore[assignment]
+        """Damaged rows are no results: they are run again."""
+        with self._db.transaction() as db:
+            db.executemany("DELETE FROM lanes WHERE run = ? AND seed = ?", lanes)
+            db.executemany("DELETE FROM jobs WHERE hash = ?", [(job,) for job in jobs])
+        self.say(f"store {str(self.path)!r}: {len(lanes) + len(jobs)} damaged rows are dropped and run again")
+
+    def backup(self, path: Path) -> None:
+        """A copy that is whole, also while others write."""
+        self._db.backup(path)
+
+    def damage(self) -> list[str]:
+        """Everything that is wrong with the file, in words."""
+        found = self._db.damage()
+        if found:
+            return found
+        lanes, jobs = self.damaged()
+        return [f"lane {seed} of run {run} is damaged" for run, seed in lanes] + [f"job {j} is damaged" for j in jobs]
 
     # ------------------------------------------------------------------ reading
 
     def settled(self, run: str, size: int = COHORT) -> set[int]:
-        """Cohorts, of `size` lanes, whose every lane is settled: what a resume leaves out."""
-        rows = self._db.execute(
-            f"SELECT seed / ?, count(*) FROM lanes WHERE run = ? AND outcome IN ({_SETTLED}) GROUP BY 1", (size, run)
-        )
+        """Cohorts, of `size` lanes, whose every lane is settled and whole: what a resume leaves out."""
+        if bad := self.damaged(run)[0]:
+            self._drop(lanes=bad)
+        query = f"SELECT seed / ?, count(*) FROM lanes WHERE run = ? AND outcome IN ({_SETTLED}) GROUP BY 1"
+        rows = self._db.query(query, (size, run))
         return {cohort for cohort, count in rows if count == size}
 
     def lanes(self, run: str, seeds: int | None = None) -> list[StoredLane]:
-        """The lanes of a run, seeds 0 … seeds − 1."""
-        rows = self._db.execute(
-            "SELECT seed, outcome, died, checkpoints, curves, seconds, error, law FROM lanes "
-            "WHERE run = ? AND seed < ? ORDER BY seed",
+        """The lanes of a run, seeds 0 … seeds − 1, without damaged ones."""
+        rows = self._db.query(
+            f"SELECT {_LANE}, checksum, seconds FROM lanes WHERE run = ? AND seed < ? ORDER BY seed",
             (run, 2**62 if seeds is None else seeds),
         )
-        return [
-            StoredLane(
-                seed, Outcome(outcome), died, _array(blob, count), seconds, error, np.frombuffer(law, dtype="<f8")
-            )
-            for seed, outcome, died, count, blob, seconds, error, law in rows
-        ]
+        found = []
+        for *said, mark, seconds in rows:
+            if _differs(said, mark):
+                self.say(f"store {str(self.path)!r}: lane {said[1]} of run {run} is damaged and left out")
+                continue
+            _, seed, outcome, died, count, blob, error, law = said
+            curves, last = _array(blob, count), np.frombuffer(law, dtype="<f8")
+            found.append(StoredLane(seed, Outcome(outcome), died, curves, seconds, error, last))
+        return found
 
     def seconds_per_step(self, problem: str, target: str, predictor: str) -> float | None:
         """Of one lane, over all stored runs of this kind; None if there is none."""
@@ -238,20 +164,24 @@ class Store:
             "WHERE json_extract(spec, '$.place.problem') = ? AND json_extract(spec, '$.learner.target') = ? "
             f"AND json_extract(spec, '$.learner.predictor.kind') = ? AND outcome IN ({_SETTLED})"
         )
-        seconds, steps = self._db.execute(query, (problem, target, predictor)).fetchone()
+        ((seconds, steps),) = self._db.query(query, (problem, target, predictor))
         return seconds / steps if steps else None
 
     def has_job(self, hash_: str) -> bool:
-        """Whether a job's result is stored."""
-        query = f"SELECT count(*) FROM jobs WHERE hash = ? AND outcome IN ({_SETTLED})"
-        return bool(self._db.execute(query, (hash_,)).fetchone()[0])
+        """Whether a job's result is stored and whole."""
+        rows = self._db.query(f"SELECT {_JOB}, checksum FROM jobs WHERE hash = ?", (hash_,))
+        if any(_differs(row, mark) for *row, mark in rows):
+            self._drop(jobs=[hash_])
+            return False
+        return any(Outcome(row[2]).settled for row in rows)
 
     def job(self, hash_: str) -> tuple[Outcome, Any, str]:
         """(outcome, result, error) of a job that was run."""
-        row = self._db.execute("SELECT outcome, result, error FROM jobs WHERE hash = ?", (hash_,)).fetchone()
-        if row is None:
+        rows = self._db.query("SELECT outcome, result, error FROM jobs WHERE hash = ?", (hash_,))
+        if not rows:
             raise KeyError(hash_)
-        return Outcome(row[0]), json.loads(row[1]) if row[1] else None, row[2]
+        ((outcome, result, error),) = rows
+        return Outcome(outcome), json.loads(result) if result else None, error
 
     def trial(self, run: str, times: Integers, seeds: int) -> Trial:
         """The settled lanes of a run, seeds 0 … seeds − 1, as they were simulated."""
@@ -262,15 +192,15 @@ class Store:
 
     def metrics(self, run: str) -> tuple[str, ...]:
         """What the columns of a run's curves are."""
-        row = self._db.execute("SELECT metrics, spec FROM runs WHERE hash = ?", (run,)).fetchone()
-        return _metrics(*row) if row else ()
+        rows = self._db.query("SELECT metrics, spec FROM runs WHERE hash = ?", (run,))
+        return _metrics(*rows[0]) if rows else ()
 
     def runs(self) -> list[dict[str, Any]]:
         """Every run with its settings, and how many lanes ended how. `reusable` is False for older versions' runs."""
         counts: dict[str, dict[str, int]] = {}
-        for run, outcome, count in self._db.execute("SELECT run, outcome, count(*) FROM lanes GROUP BY run, outcome"):
+        for run, outcome, count in self._db.query("SELECT run, outcome, count(*) FROM lanes GROUP BY run, outcome"):
             counts.setdefault(run, {})[outcome] = count
-        rows = self._db.execute("SELECT hash, spec, created, version FROM runs ORDER BY created, hash")
+        rows = self._db.query("SELECT hash, spec, created, version FROM runs ORDER BY created, hash")
         return [
             {"run": run, "created": created, "outcomes": counts.get(run, {}), "reusable": bool(version_)}
             | _settings(json.loads(spec), version_)
@@ -280,8 +210,17 @@ class Store:
     @property
     def older(self) -> int:
         """Runs that an older version of the schema wrote: listed and exported, never reused."""
-        count: int = self._db.execute("SELECT count(*) FROM runs WHERE version = ''").fetchone()[0]
-        return count
+        ((count,),) = self._db.query("SELECT count(*) FROM runs WHERE version = ''")
+        return int(count)
+
+    def counts(self) -> dict[str, Any]:
+        """How much there is: runs, lanes and jobs by outcome, machines."""
+        out: dict[str, Any] = {}
+        for table in ("runs", "machines"):
+            ((out[table],),) = self._db.query(f"SELECT count(*) FROM {table}")
+        for table in ("lanes", "jobs"):
+            out[table] = dict(self._db.query(f"SELECT outcome, count(*) FROM {table} GROUP BY outcome"))
+        return out | {"older runs": self.older}
 
     def frame(self) -> Any:
         """Every lane's final metrics as a pandas frame, one row per lane."""
@@ -333,9 +272,36 @@ def _settings(spec: dict[str, Any], version_: str) -> dict[str, Any]:
     return found | {"rule": flat["rule"]["name"], "root_seed": spec.get("root_seed", 0), "version": version_}
 
 
+# What a row says, and its checksum is of: how long it took and where is not part of a result.
+_LANE = "run, seed, outcome, died, checkpoints, curves, error, law"
+_JOB = "hash, job, outcome, result, error"
 _SETTLED = ", ".join(f"'{outcome}'" for outcome in Outcome if outcome.settled)
 
 
 def _array(blob: bytes, checkpoints: int) -> Floats:
     flat = np.frombuffer(blob, dtype="<f8")
     return flat.reshape(checkpoints, -1) if checkpoints else np.zeros((0, 0))
+
+
+def checksum(row: Iterable[Any]) -> str:
+    """Of a row's columns, in order."""
+    made = hashlib.blake2b(digest_size=8)
+    for part in row:
+        data = part if isinstance(part, bytes) else str(part).encode()
+        made.update(len(data).to_bytes(8, "little") + data)
+    return made.hexdigest()
+
+
+def _differs(row: Iterable[Any], mark: str) -> bool:
+    """Whether a bit has flipped since it was written; rows of older versions carry no mark."""
+    return bool(mark) and checksum(row) != mark
+
+
+def _machine(db: sqlite3.Connection, facts: str) -> int:
+    db.execute("INSERT OR IGNORE INTO machines (facts) VALUES (?)", (facts,))
+    row: tuple[int] = db.execute("SELECT id FROM machines WHERE facts = ?", (facts,)).fetchone()
+    return row[0]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

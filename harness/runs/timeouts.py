@@ -37,12 +37,15 @@ def _alarm(seconds: float, what: str) -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
-        yield
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+            yield
+        finally:  # it may ring in this very line: hence the second one
+            signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
-        left = max(outer - (time.monotonic() - start), 1e-3) if outer else 0.0
         signal.setitimer(signal.ITIMER_REAL, 0)
+        left = max(outer - (time.monotonic() - start), 1e-3) if outer else 0.0
         signal.signal(signal.SIGALRM, before)
         signal.setitimer(signal.ITIMER_REAL, left, interval)
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 
@@ -9,7 +10,7 @@ import pytest
 
 from harness.runs import driver
 from harness.runs.driver import SPARE, execute
-from harness.runs.executors import InProcess, make_executor
+from harness.runs.executors import DiedError, InProcess, make_executor
 from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference
 from harness.runs.spec import Outcome, Request
@@ -55,6 +56,27 @@ def test_a_rule_that_ends_its_worker_is_a_failed_row_and_the_other_runs_go_on(tm
         assert {lane.outcome for lane in lost} == {Outcome.FAILED}
         assert {lane.error for lane in lost} == {"rule deadly ended its worker process"}
         assert {lane.outcome for lane in store.lanes(run_hash(good))} == {Outcome.BUDGET_SPENT}
+
+
+def test_a_worker_that_dies_twice_at_one_cohort_has_failed_at_it(tmp_path):
+    """Once may be somebody else's doing; what belongs to the same run fails with it, and the rest goes on."""
+    bad, good, tried = spec(steps=10, alpha=0.02), spec(steps=10), []
+
+    class Deadly(InProcess):
+        def submit(self, fn, /, task):
+            if task.run != run_hash(bad):
+                return super().submit(fn, task)
+            tried.append(task.cohort)
+            future = Future()
+            future.set_exception(DiedError("exit code -9"))
+            return future
+
+    with Store(tmp_path / "s.sqlite") as store:
+        execute([Request(bad, 48), Request(good, 48)], store, Deadly)
+        assert {lane.outcome for lane in store.lanes(run_hash(bad))} == {Outcome.FAILED}
+        assert len(store.lanes(run_hash(bad))) == len(store.lanes(run_hash(good))) == 48
+        assert {lane.outcome for lane in store.lanes(run_hash(good))} == {Outcome.BUDGET_SPENT}
+    assert max(Counter(tried).values()) == 2
 
 
 class Wide(InProcess):

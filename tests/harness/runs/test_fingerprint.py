@@ -205,7 +205,7 @@ def test_machine_facts_are_the_workers(tmp_path, monkeypatch):
 
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(), 4)], store, Elsewhere)
-        assert store._db.execute("SELECT DISTINCT facts FROM machines").fetchall() == [('{"machine": "another"}',)]
+        assert store._db.query("SELECT DISTINCT facts FROM machines") == [('{"machine": "another"}',)]
 
 
 def test_a_rule_that_does_the_same_is_the_same_run(tmp_path):

@@ -1,7 +1,12 @@
 """The store: nothing overwritten, nothing lost, older and broken files said."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,12 +14,14 @@ import numpy as np
 import pytest
 
 from harness.runs.cohort import Task, run_cohort
+from harness.runs.database import OURS, SCHEMA, StoreError
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
+from harness.runs.job import Job
 from harness.runs.spec import COHORT, Outcome, Request
-from harness.runs.store import SCHEMA, Store, StoreError
-from tests.harness.runs.lanes import rows, run_all, spec
+from harness.runs.store import Store
+from tests.harness.runs.lanes import ROOT, rows, run_all, spec
 from tests.harness.test_cli import dgtd
 
 
@@ -46,11 +53,11 @@ OLD_SPEC = {
 
 
 def older_store(path: Path, schema: int = 2) -> Path:
-    from harness.runs.store import _MIGRATIONS
+    from harness.runs.database import MIGRATIONS
 
     db = sqlite3.connect(path)
     for version in range(1, schema + 1):
-        db.executescript(_MIGRATIONS[version])
+        db.executescript(MIGRATIONS[version])
     db.execute("INSERT INTO runs VALUES ('old', ?, 'then')", (json.dumps(OLD_SPEC),))
     columns = "run, seed, outcome, died, checkpoints, curves, seconds, what"
     db.execute(
@@ -92,6 +99,7 @@ def broken_stores(folder: Path):
     text.write_text("this is no database, it is a letter " * 100)
     newer = folder / "newer.sqlite"
     db = sqlite3.connect(newer)
+    db.execute(f"PRAGMA application_id={OURS}")
     db.execute("PRAGMA user_version=99")
     db.execute("CREATE TABLE x (y)")
     db.commit()
@@ -101,7 +109,14 @@ def broken_stores(folder: Path):
     db.execute("CREATE TABLE recipes (name)")
     db.commit()
     db.close()
+    versioned = folder / "versioned.sqlite"
+    db = sqlite3.connect(versioned)
+    db.execute("PRAGMA user_version=1")
+    db.execute("CREATE TABLE stamps (name)")
+    db.commit()
+    db.close()
     return {
+        versioned: "is a database of something else",
         text: "it is not a dgtd store: name another file",
         newer: "has schema 99, and this version knows",
         other: "is a database of something else",
@@ -121,8 +136,8 @@ def test_a_store_that_cannot_be_used_says_why_and_stays_as_it_was(tmp_path):
 def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(), 4)], store, InProcess)
-        pages = store._db.execute("PRAGMA page_count").fetchone()[0]
-        store._db.execute(f"PRAGMA max_page_count={pages + 1}")
+        ((pages,),) = store._db.query("PRAGMA page_count")
+        store._db.query(f"PRAGMA max_page_count={pages + 1}")
         with pytest.raises(StoreError, match="the disk is full: free some space"):
             execute([Request(spec(steps=5000, checkpoints=1000), 64)], store, InProcess)
         assert len(store.lanes(run_hash(spec()))) == COHORT
@@ -130,7 +145,7 @@ def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
 
 def test_a_read_only_store_is_said(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
-        store._db.execute("PRAGMA query_only=1")
+        store._db.query("PRAGMA query_only=1")
         with pytest.raises(StoreError, match="can't be written: check its permissions"):
             execute([Request(spec(), 4)], store, InProcess)
 
@@ -149,5 +164,155 @@ def test_a_cohort_is_settled_when_every_lane_of_it_is(tmp_path):
         execute([Request(spec(steps=10), 32)], store, InProcess)
         run = run_hash(spec(steps=10))
         assert store.settled(run) == {0, 1}
-        store._db.execute("UPDATE lanes SET outcome = 'interrupted' WHERE seed = 20")
+        store._db.query("UPDATE lanes SET outcome = 'interrupted', checksum = '' WHERE seed = 20")
         assert store.settled(run) == {0}
+
+
+# ---------------------------------------------------------------------- damage, locks, media
+
+
+def flip(path: Path, table: str, column: str, where: str) -> None:
+    """One bit of one cell."""
+    db = sqlite3.connect(path)
+    (cell,) = db.execute(f"SELECT {column} FROM {table} WHERE {where}").fetchone()
+    data = bytearray(cell if isinstance(cell, bytes) else cell.encode())
+    data[len(data) // 2] ^= 1
+    changed = bytes(data) if isinstance(cell, bytes) else data.decode()
+    db.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (changed,))
+    db.commit()
+    db.close()
+
+
+def forty_two():
+    """A job."""
+    return {"answer": "forty-two"}
+
+
+def test_flipped_bits_are_found_and_run_again(tmp_path):
+    path, job = tmp_path / "s.sqlite", Job.of(forty_two)
+    with Store(path) as store:
+        execute([Request(spec(), 32)], store, InProcess, jobs=[job])
+        before = rows(store, spec())
+    flip(path, "lanes", "curves", "seed = 19")
+    flip(path, "jobs", "result", "1")
+    said = []
+    with Store(path, say=said.append) as store:
+        assert len(store.damage()) == 2
+        assert execute([Request(spec(), 32)], store, InProcess, jobs=[job]).done == 2
+        assert rows(store, spec()) == before
+        assert store.job(job.hash)[1] == forty_two()
+        assert store.damage() == []
+    assert [words.split(": ")[1] for words in said] == ["1 damaged rows are dropped and run again"] * 2
+
+
+def test_a_damaged_lane_is_left_out_of_what_is_read(tmp_path):
+    path = tmp_path / "s.sqlite"
+    run_all(path, [Request(spec(), 4)])
+    flip(path, "lanes", "curves", "seed = 3")
+    done = dgtd("export", "--store", str(path))
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == COHORT
+    assert "lane 3 of run" in done.stderr
+    check = dgtd("store", "check", "--store", str(path))
+    assert check.returncode == 1
+    assert "lane 3 of run" in check.stdout
+
+
+def test_a_torn_file_is_one_clear_line(tmp_path):
+    path = tmp_path / "s.sqlite"
+    run_all(path, [Request(spec(steps=5000, checkpoints=500), 64)])
+    sqlite3.connect(path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\x5a" * (len(data) - 4096)
+    path.write_bytes(data)
+    for words in (["runs"], ["export"], ["store", "info"]):
+        done = dgtd(*words, "--store", str(path))
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert "it is damaged: `dgtd store check` says what" in done.stderr
+
+
+def test_a_store_that_is_deleted_in_the_middle_is_noticed(tmp_path):
+    path = tmp_path / "s.sqlite"
+
+    def delete(done, total):
+        if done == 1:
+            path.unlink()
+
+    with Store(path) as store, pytest.raises(StoreError, match="was deleted or replaced while it was in use"):
+        execute([Request(spec(steps=10), 64)], store, InProcess, progress=delete)
+
+
+def test_a_locked_store_is_said_at_once_and_waited_for(tmp_path):
+    path, said = tmp_path / "s.sqlite", []
+    Store(path).close()
+    other = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(2.0, lambda: other.execute("COMMIT"))
+    release.start()
+    with Store(path, say=said.append) as store:
+        execute([Request(spec(steps=10), 16)], store, InProcess)
+        assert len(store.lanes(run_hash(spec(steps=10)))) == COHORT
+    release.join()
+    assert said == [f"store {str(path)!r} is locked by another process: waiting"]
+
+
+def test_a_lock_that_never_ends_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.runs.database.PATIENCE", 0.1)
+    path = tmp_path / "s.sqlite"
+    Store(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with Store(path, say=lambda words: None) as store, pytest.raises(StoreError, match="locked by another process for"):
+        execute([Request(spec(steps=10), 16)], store, InProcess)
+
+
+def test_a_backup_is_whole_while_others_write_and_replaces_nothing(tmp_path):
+    path, copy = tmp_path / "s.sqlite", tmp_path / "copy.sqlite"
+    run_all(path, [Request(spec(), 16)])
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("DELETE FROM lanes")
+    assert dgtd("store", "backup", str(copy), "--store", str(path)).returncode == 0
+    writer.execute("ROLLBACK")
+    with Store(path) as one, Store(copy) as other:
+        assert rows(one, spec()) == rows(other, spec())
+        assert other.damage() == []
+    again = dgtd("store", "backup", str(copy), "--store", str(path))
+    assert again.returncode == 2
+    assert "exists: name another file for the copy" in again.stderr
+
+
+def test_info_says_what_is_there(tmp_path):
+    path = tmp_path / "s.sqlite"
+    with Store(path) as store:
+        execute([Request(spec(), 16)], store, InProcess, jobs=[Job.of(forty_two)])
+    found = json.loads(dgtd("store", "info", "--store", str(path), "--json").stdout)
+    assert (found["runs"], found["lanes"], found["jobs"]) == (1, {"budget spent": 16}, {"converged": 1})
+    assert "16 budget spent" in dgtd("store", "info", "--store", str(path)).stdout
+    assert dgtd("store", "check", "--store", str(path)).returncode == 0
+
+
+NOBODY = """
+import os, sys
+from harness.runs.store import Store
+os.setgid(65534)
+os.setuid(65534)
+with Store(sys.argv[1], read_only=True) as store:
+    print(len(store.runs()), store.rows()[0]["rule"])
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="another user is played, which root alone can do")
+@pytest.mark.parametrize("schema", [2, SCHEMA])
+def test_read_only_media_can_be_read(schema):
+    """As a user who may write nothing there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.sqlite"
+        older_store(path) if schema == 2 else run_all(path, [Request(spec(), 4)])
+        Path(folder).chmod(0o555)
+        before = path.read_bytes()
+        done = subprocess.run([sys.executable, "-c", NOBODY, str(path)], capture_output=True, text=True, cwd=ROOT)
+        assert done.stdout == "1 gtd2\n", done.stderr
+        assert path.read_bytes() == before
+        Path(folder).chmod(0o755)

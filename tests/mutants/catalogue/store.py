@@ -22,8 +22,8 @@ MUTANTS = (
     Mutant(
         "store: settled rows are overwritten",
         STORE,
-        'f"machine = excluded.machine, law = excluded.law WHERE lanes.outcome NOT IN ({_SETTLED})"',
-        '"machine = excluded.machine, law = excluded.law"',
+        'f"WHERE lanes.outcome NOT IN ({_SETTLED})",\n',
+        '"",\n',
         ("test:tests/harness/runs/test_store.py::test_a_settled_row_is_never_overwritten",),
     ),
     Mutant(
@@ -170,8 +170,8 @@ MUTANTS = (
     Mutant(
         "trial: Mirror-Prox is never run",
         TRIAL,
-        "                extragradient=learner.extragradient, **options,\n",
-        "                **options,\n",
+        '{"average": learner.average, "extragradient": learner.extragradient}',
+        '{"average": learner.average}',
         (
             "claim:engines/run/mirror-prox/gtd2/path",
             "claim:engines/run/mirror-prox/tdrc(kappa=0.5)/path",
@@ -200,8 +200,8 @@ MUTANTS = (
     Mutant(
         "trial: alpha and beta swapped",
         TRIAL,
-        "state, steps, learner.alpha, learner.beta, average=learner.average,",
-        "state, steps, learner.beta, learner.alpha, average=learner.average,",
+        "learning.engine.run(state, min(length, left), learner.alpha, learner.beta, **options)",
+        "learning.engine.run(state, min(length, left), learner.beta, learner.alpha, **options)",
         (
             "claim:engines/run/linear/gtd2/path",
             "claim:engines/run/linear-averaged/gtd2/path",
@@ -216,5 +216,26 @@ MUTANTS = (
             "claim:stability/control/baird/value/td",
             "claim:stability/control/baird/cdf/td",
         ),
+    ),
+    Mutant(
+        "store: flipped bits are results",
+        STORE,
+        "    return bool(mark) and checksum(row) != mark\n",
+        "    return False\n",
+        ("test:tests/harness/runs/test_store.py::test_flipped_bits_are_found_and_run_again",),
+    ),
+    Mutant(
+        "store: another program's database is taken over",
+        "harness/runs/database.py",
+        'older = mark == 0 and found <= 3 and {"runs", "lanes"} <= tables',
+        "older = mark == 0 and 1 <= found <= 3",
+        ("test:tests/harness/runs/test_store.py::test_a_store_that_cannot_be_used_says_why_and_stays_as_it_was",),
+    ),
+    Mutant(
+        "driver: what ends its worker is tried for ever",
+        DRIVER,
+        "        if self.deaths[work] < DEATHS:\n",
+        "        if self.deaths[work] < 3 * DEATHS:\n",
+        ("test:tests/harness/runs/test_driver.py::test_a_worker_that_dies_twice_at_one_cohort_has_failed_at_it",),
     ),
 )
