@@ -61,8 +61,8 @@ cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 mutants: $(READY)  ## more than a hundred faults, one by one: which claim or test sees each?
 	$(BIN)/python -m tests.mutants
 
-torture: $(READY)  ## kill -9 at fifty random moments of a run, and at twenty of the whole ledger
-	$(BIN)/python -m tests.harness.runs.torture 50 20
+torture: $(READY)  ## 200 signals to parents, workers and schedulers of a run, 20 kills of the whole ledger
+	$(BIN)/python -m tests.harness.runs.torture 200 20
 
 claims: $(READY)  ## judge every claim (ci) and write docs/claims.md
 	$(BIN)/dgtd suite all --profile ci --document docs/claims.md --pictures results/claims

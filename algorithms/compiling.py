@@ -25,6 +25,8 @@ from algorithms.checks import Floats, Integers
 # `reassoc` lets LLVM vectorise dot products. NaN and infinity keep their meaning: divergence is data.
 FASTMATH = {"reassoc", "contract", "nsz"}
 
+NO_CACHE = "can't keep compiled code"
+
 _F1, _F2, _F3, _F4 = (types.Array(types.float64, d, "C") for d in (1, 2, 3, 4))
 _I1, _I2 = (types.Array(types.int64, d, "C") for d in (1, 2))
 # Fields of a record, as Python and as numba see them.
@@ -134,7 +136,15 @@ def _disk_cache(function: Callable[..., Any]) -> Any:
         return NullCache()
 
 
+def check_cache() -> None:
+    """Warn, once, if compiled code can't be kept."""
+    try:
+        _Locator(check_cache, __file__).ensure_cache_path()
+    except OSError as error:
+        _warn_once(str(error))
+
+
 @cache
 def _warn_once(reason: str) -> None:
-    words = f"can't cache compiled code in {cache_folder()} ({reason}): every start compiles again; set DGTD_CACHE"
+    words = f"{NO_CACHE} in {cache_folder()} ({reason}): every start compiles again; set DGTD_CACHE"
     warnings.warn(words, stacklevel=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 import typer
 
@@ -51,6 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command; a caller's mistake becomes one line on stderr and exit code 2."""
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
+    warnings.showwarning = lambda message, *_: print(f"dgtd: {message}", file=sys.stderr)
     try:
         with listening():
             code = app(words, prog_name="dgtd", standalone_mode=False)

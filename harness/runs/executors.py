@@ -8,12 +8,14 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from multiprocessing import get_context, parent_process
 from typing import Any
 
 from algorithms.checks import at_least
+from algorithms.compiling import check_cache
 from algorithms.names import unknown
 from harness.runs.timeouts import time_limit
 
@@ -89,6 +91,9 @@ def _ready(parent: int) -> None:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     ends_with_parent(parent)
     import harness.runs.cohort  # noqa: F401  torch takes seconds, which are no task's
+    from algorithms.compiling import NO_CACHE
+
+    warnings.filterwarnings("ignore", NO_CACHE)  # the parent has said so
 
 
 def ends_with_parent(parent: int) -> None:
@@ -131,7 +136,8 @@ def dask(scheduler: str | None) -> Executor:
         raise ValueError("the dask executor needs the extra 'cluster': pip install 'dgtd-bench[cluster]'") from None
     import logging
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for chatter in ("distributed", "tornado", "asyncio"):  # a lost scheduler would be three tracebacks and our line
+        logging.getLogger(chatter).setLevel(logging.CRITICAL)
     try:
         with time_limit(1.5 * PATIENCE, "connecting"):  # Dask's own limit does not cover a silent peer
             client = Client(scheduler, timeout=f"{PATIENCE:g}s", set_as_default=False)
@@ -202,5 +208,6 @@ def executor_maker(kind: str, workers: int | None, scheduler: str | None) -> Cal
     if kind not in KINDS:
         raise unknown("executor", kind, KINDS)
     at_least("workers", 1 if workers is None else workers, 1)
+    check_cache()
     ready = [dask(scheduler)] if kind == "dask" else []
     return lambda: ready.pop() if ready else make_executor(kind, workers, scheduler)

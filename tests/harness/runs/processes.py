@@ -42,3 +42,17 @@ def wait_for_rows(store: Path, count: int = 1, seconds: float = 90) -> None:
             return
         time.sleep(0.1)
     raise AssertionError(f"no {count} rows in {store} after {seconds:g} s")
+
+
+def children(parent: int) -> dict[int, str]:
+    """Living children of a process, and their command lines."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+            words = (stat.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if int(fields[1]) == parent and fields[0] != "Z":
+            found[int(stat.parent.name)] = words
+    return found

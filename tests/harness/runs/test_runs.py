@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference
 from harness.runs.spec import FileRef, Outcome, Request, RunSpec, StepSchedule, log_times
 from harness.runs.store import Store
-from tests.harness.runs.lanes import run_all, spec
+from tests.harness.runs.lanes import ROOT, run_all, spec
+from tests.harness.runs.processes import dgtd_command
 
 # ---------------------------------------------------------------------- specifications
 
@@ -169,3 +171,17 @@ def test_the_pool_gives_the_rows_of_this_process_also_when_a_worker_is_killed(tm
 def test_an_executor_that_cannot_be_had_says_why(arguments, says):
     with pytest.raises(ValueError, match=says):
         make_executor(*arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["in-process", "pool"])
+def test_without_a_place_for_compiled_code_commands_work_with_one_warning(tmp_path, executor):
+    words = ["run", "--problem", "two_state", "--rule", "gtd2", "--alpha", "0.01", "--beta", "0.05", "--steps", "20"]
+    words += ["--seeds", "4", "--executor", executor, "--workers", "1", "--store", str(tmp_path / "s.sqlite")]
+    done = subprocess.run(
+        dgtd_command(*words), capture_output=True, text=True, cwd=ROOT,
+        env=os.environ | {"DGTD_CACHE": "/proc/nowhere"},
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr.count("can't keep compiled code in /proc/nowhere") == 1
+    assert "Traceback" not in done.stderr
