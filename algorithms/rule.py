@@ -12,6 +12,7 @@ import numpy as np
 
 from algorithms.checks import Floats
 from algorithms.digest import digest
+from algorithms.formulas import check_formula, for_anything
 from algorithms.names import unknown
 
 
@@ -66,6 +67,7 @@ class Rule:
             raise ValueError(f"w_decay must be 0 or more, got {self.w_decay}")
         object.__setattr__(self, "promises", _known_promises(self.name, self.promises))
         _check_arity(self.name, self.function)
+        check_formula(self.name, self.function)
         _check_function(self.name, self.function)
         for rho in _RATIOS:
             found = np.array([_probe(self.name, self.function, d, u, rho) for d, u in _PROBES])
@@ -74,11 +76,15 @@ class Rule:
 
     def __call__(self, delta: Any, u: Any, rho: Any) -> Cotangents:
         try:
-            return self.function(delta, u, rho)
+            return self._anywhere(delta, u, rho)
         except (Exception, InterruptedByUser):
             raise
         except BaseException as error:  # sys.exit(0) in a rule must not end a command in silence
             raise RuleError(f"rule {self.name!r} raised {type(error).__name__}: {error}") from None
+
+    @cached_property
+    def _anywhere(self) -> Callable[[Any, Any, Any], Cotangents]:
+        return for_anything(self.function)
 
     def coefficients(self, rho: float) -> Floats:
         """[3, 2]: how (prediction, target, tangent) weigh (δ, u) at this ratio. Linear rules only."""

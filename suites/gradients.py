@@ -246,7 +246,7 @@ def controls() -> list[Claim]:
         return Cotangents(-u, u, delta - u)
 
     def clips_rho(delta, u, rho):  # type: ignore[no-untyped-def]
-        r = min(rho, 5.0) if isinstance(rho, float) else rho.clamp(max=5.0)
+        r = min(rho, 5.0)
         return Cotangents(-r * u, r * u, r * delta - u)
 
     wrong: dict[str, tuple[Any, str]] = {

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import numba as nb
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
 from algorithms.checks import Floats, Integers, finite, positive, shape
 from algorithms.engines import kernels
 from algorithms.experience.batch import Batch
 from algorithms.experience.table import Sampler, TransitionTable
+from algorithms.formulas import compiled_with_helpers
 from algorithms.rule import Rule
 from algorithms.stepping import Constant, Schedule, check_steps
 from algorithms.targets import Affine
@@ -160,13 +163,21 @@ def directions(rule: Rule, theta: Floats, w: Floats, batch: Batch) -> tuple[Floa
 _functions: dict[str, object] = {}
 
 
+@overload(np.clip)
+def _clip_numbers(a, a_min, a_max):  # type: ignore[no-untyped-def]
+    """numba clips arrays only."""
+    if all(isinstance(each, types.Number) for each in (a, a_min, a_max)):
+        return lambda a, a_min, a_max: np.minimum(np.maximum(a, a_min), a_max)
+    return None
+
+
 def compiled(rule: Rule, ratios: Floats) -> tuple[Floats, object]:
     """The rule as the kernels take it: coefficients [ratios, 3, 2], or compiled code for a nonlinear rule."""
     if rule.linear:
         return np.array([rule.coefficients(rho) for rho in ratios]).reshape(-1, 3, 2), kernels.no_rule
     key = rule.source_hash
     if key not in _functions:
-        inner = nb.njit(rule.function)
+        inner = compiled_with_helpers(rule.function, nb.njit)
 
         def plain(delta, u, rho):  # type: ignore[no-untyped-def]
             p, t, q = inner(delta, u, rho)

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from algorithms.digest import digest
+from algorithms.formulas import FormulaError
 from algorithms.names import unknown
 from algorithms.rule import InterruptedByUser, Rule, rule
 from algorithms.rules import FAMILIES, RULES, find_rule
@@ -121,9 +122,15 @@ def load(ref: FileRef) -> Any:
     with _limited(ref), _importing(_Carried(carried)):
         scope = _run_source(ref)
     if ref.function not in scope:
-        public = [key for key, value in scope.items() if callable(value) and not key.startswith("_")]
+        own = [key for key, value in scope.items() if isinstance(value, Rule) or _is_of(value, scope)]
+        public = [key for key in own if not key.startswith("_")]
         raise unknown(f"function in {ref.path}", ref.function, public)
     return scope[ref.function]
+
+
+def _is_of(value: Any, scope: dict[str, Any]) -> bool:
+    """A function or class that the file itself defines, not one that it imports."""
+    return callable(value) and getattr(value, "__module__", None) == scope["__name__"]
 
 
 @contextmanager
@@ -144,7 +151,7 @@ def _run_source(ref: FileRef) -> dict[str, Any]:
     except SyntaxError as error:
         file = (error.filename or ref.path).split("#")[0]
         raise ValueError(f"file {file!r} is not Python: {error.msg} in line {error.lineno}") from None
-    except (TimeoutError, InterruptedByUser):
+    except (TimeoutError, InterruptedByUser, FormulaError):
         raise
     except BaseException as error:
         raise ValueError(f"file {ref.path!r} raised {type(error).__name__}: {error}") from error

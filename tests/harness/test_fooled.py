@@ -136,7 +136,7 @@ def test_a_nonlinear_rule_with_random_numbers_inside_is_never_stored(tmp_path):
         "def dice(delta, u, rho):\n"
         "    return Cotangents(-rho * u, rho * u * (1 + 0.1 * np.random.random()), rho * delta - u)\n"
     )
-    with pytest.raises(ValueError, match="is not a function of"):
+    with pytest.raises(ValueError, match="draws random numbers: a rule must be a function of its arguments"):
         reference(f"{path}:dice")
 
 
