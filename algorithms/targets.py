@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, Integers, finite, within
+from algorithms.checks import Floats, Integers, finite, shape, within
 from algorithms.names import look_up
 
 if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a second
@@ -24,8 +24,8 @@ if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a secon
 
     from algorithms.engines.heads import Head
 
-# In cells. Coarser than rounding of (z − r)/γ, finer than any reward grid: without it 2 % of `floor` indices differ
-# between float32 and float64.
+# In cells. Coarser than float64's rounding of (z − r)/γ, finer than any reward grid. A reward that was rounded to
+# float32 is off by more, so indices are computed in float64 for engines of either precision.
 TOLERANCE = 1e-9
 
 
@@ -39,6 +39,17 @@ class Shift:
     row: Any
     weight: Any
     constant: Any
+
+    def check(self, leading: tuple[int, ...]) -> None:
+        """The arrays fit each other and transitions of shape `leading`; compiled code indexes with `row` unchecked."""
+        shape("shift.row", self.row, (*leading, None))
+        n = self.row.shape[-1]
+        shape("shift.weight", self.weight, (*leading, 2, n))
+        shape("shift.constant", self.constant, (*leading, n))
+        if not np.issubdtype(self.row.dtype, np.integer):
+            raise ValueError(f"shift.row must be whole numbers, got {self.row.dtype}")
+        if self.row.size and not (self.row.min() >= 0 and self.row.max() < n):
+            raise ValueError(f"shift.row must be in [0, {n - 1}], got {self.row.min()} … {self.row.max()}")
 
     def take(self, index: Any) -> Shift:
         """The shifts of some of the transitions."""
