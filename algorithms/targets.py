@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, Integers, finite, shape, within
+from algorithms.checks import Floats, Integers, finite, shape, whole, within
 from algorithms.names import look_up
 
 if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a second
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a secon
 # In cells. Coarser than float64's rounding of (z − r)/γ, finer than any reward grid. A reward that was rounded to
 # float32 is off by more, so indices are computed in float64 for engines of either precision.
 TOLERANCE = 1e-9
+MOST_ATOMS = 10_000
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,8 @@ class ValueTarget:
 
     @classmethod
     def over(cls, support: tuple[float, float], atoms: int, projection: str) -> ValueTarget:
-        """A value needs neither a range nor atoms."""
+        """A value needs neither a range nor atoms; a wrong number of them is a mistake all the same."""
+        CdfTarget.over(support, atoms, projection)
         return cls()
 
     @property
@@ -185,8 +187,7 @@ class CdfTarget:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.v_min) and np.isfinite(self.v_max) and self.v_min < self.v_max):
             raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
-        if self.atoms < 2:
-            raise ValueError(f"atoms must be at least 2, got {self.atoms}")
+        whole("atoms", self.atoms, 2, MOST_ATOMS)
         look_up("projection", self.projection, PROJECTIONS)
 
     @property

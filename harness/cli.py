@@ -8,6 +8,7 @@ import sys
 import typer
 
 from harness.commands import certify, compare, doctor, problem, rule, run, suite, sweep
+from harness.commands.output import Command, printable
 
 # Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -27,7 +28,7 @@ for _command in (
     compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, run.run, run.runs, run.export,
     doctor.doctor,
 ):  # fmt: skip
-    app.command()(_command)
+    app.command(cls=Command)(_command)
 
 BAD_INPUT, INTERNAL, INTERRUPTED = 2, 5, 130
 
@@ -49,7 +50,11 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command; a caller's mistake becomes one line on stderr and exit code 2."""
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
+    for stream in (sys.stdout, sys.stderr):  # a terminal without Greek letters must not cost a suite its results
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
+        _check_text(words)
         code = app(words, prog_name="dgtd", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         _say("interrupted")
@@ -59,6 +64,8 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         if isinstance(error, ValueError | OSError):
             sys.exit(_say(str(error)))
+        if isinstance(error, MemoryError):
+            sys.exit(_say(f"not enough memory: {error or 'ask for less'}"))
         if not hasattr(error, "format_message"):  # typer brings its own click, whose usage errors all have this
             _say(f"{type(error).__name__}: {error} (this is a bug: run again with --debug)")
             sys.exit(INTERNAL)
@@ -70,7 +77,16 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _check_text(words: list[str]) -> None:
+    """Bytes that are no UTF-8 reach Python as lone surrogates, which no file and no store can hold."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"argument {word!a} is not UTF-8") from None
+
+
 def _say(message: str) -> int:
     """One line on stderr."""
-    print(f"dgtd: {' '.join(message.split())}", file=sys.stderr)
+    print(f"dgtd: {printable(' '.join(message.split()))}", file=sys.stderr)
     return BAD_INPUT

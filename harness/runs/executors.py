@@ -9,11 +9,12 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from algorithms.checks import at_least
+from algorithms.checks import whole
 from algorithms.names import unknown
 from harness.runs.timeouts import time_limit
 
 PATIENCE = 5.0  # seconds until a Dask scheduler without an answer, or without workers, counts as lost
+MOST_WORKERS = 1024
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
@@ -32,7 +33,7 @@ class InProcess(Executor):
 
 def pool(workers: int | None = None) -> ProcessPoolExecutor:
     """Spawned processes (a fork after a parallel numba call kills the pool), one thread each."""
-    at_least("workers", 1 if workers is None else workers, 1)
+    _check_workers(workers)
     # Limits have to be there before numba and torch are imported, and a spawned process inherits the environment.
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(THREADS)
@@ -47,9 +48,14 @@ def pool(workers: int | None = None) -> ProcessPoolExecutor:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
+def _check_workers(workers: int | None) -> None:
+    whole("workers", 1 if workers is None else workers, 1, MOST_WORKERS)
+
+
 def _ready() -> None:
     import signal
 
+    os.dup2(2, 1)  # what a rule prints must not get between the lines of the command
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
 
 
@@ -133,6 +139,8 @@ def executor_maker(kind: str, workers: int | None, scheduler: str | None) -> Cal
     """A function that makes executors, its arguments checked now: a mistake must not wait for the first cohort."""
     if kind not in KINDS:
         raise unknown("executor", kind, KINDS)
-    at_least("workers", 1 if workers is None else workers, 1)
+    _check_workers(workers)
+    if scheduler is not None and kind != "dask":
+        raise ValueError(f"scheduler {scheduler!r} goes with --executor dask, got --executor {kind}")
     ready = [dask(scheduler)] if kind == "dask" else []
     return lambda: ready.pop() if ready else make_executor(kind, workers, scheduler)

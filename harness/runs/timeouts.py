@@ -9,6 +9,14 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
+LONGEST = 365 * 24 * 3600.0  # seconds; the alarm takes no infinity
+
+
+def check_timeout(seconds: float | None) -> None:
+    """None, or a number of seconds that the alarm can count."""
+    if seconds is not None and not 0 < seconds <= LONGEST:
+        raise ValueError(f"timeout must be positive and at most {LONGEST:.0f} seconds, a year, got {seconds}")
+
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None, what: str) -> Iterator[None]:
