@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -149,7 +150,8 @@ def _paper() -> Iterator[Any]:
         "axes.spines.right": False, "axes.grid": True, "grid.color": "#888888", "grid.alpha": 0.25,
         "savefig.transparent": True, "legend.labelcolor": INK, "text.parse_math": False,  # a name may hold dollars
     }  # fmt: skip
-    with plt.rc_context(style):
+    with plt.rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name in letters that the font lacks
         yield plt
 
 

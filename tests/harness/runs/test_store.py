@@ -1,8 +1,11 @@
 """The store: nothing overwritten, nothing lost, older and broken files said."""
 
+import csv
+import io
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -151,3 +154,36 @@ def test_a_cohort_is_settled_when_every_lane_of_it_is(tmp_path):
         assert store.settled(run) == {0, 1}
         store._db.execute("UPDATE lanes SET outcome = 'interrupted' WHERE seed = 20")
         assert store.settled(run) == {0}
+
+
+def test_a_store_of_several_versions_is_exported_as_one_table(tmp_path):
+    """Older runs have fewer columns, and come first."""
+    path = older_store(tmp_path / "s.sqlite")
+    with closing(sqlite3.connect(path)) as db:
+        few = {key: value for key, value in OLD_SPEC.items() if key not in ("radius", "average", "schedule")}
+        db.execute("UPDATE runs SET spec = ?, created = '1970'", (json.dumps(few),))
+        db.commit()
+    run_all(path, [Request(spec(), 2)])
+    for words in (("--out", "x.csv"), ("--format", "parquet", "--out", "x.parquet"), ()):
+        done = dgtd("export", "--store", str(path), *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    table = list(csv.DictReader((tmp_path / "x.csv").read_text(encoding="utf-8").splitlines()))
+    assert [row["schedule"] for row in table] == [""] + ["constant"] * 16
+    assert done.stdout.splitlines()[0] == ",".join(table[0])
+
+
+def test_a_csv_cell_is_never_a_formula(tmp_path):
+    path = older_store(tmp_path / "s.sqlite")
+    wrong = {"=": "=1+1", "+": "+cmd", "-": "-2+3", "@": "@SUM(A1)", "tab": "\t=1"}
+    with closing(sqlite3.connect(path)) as db:
+        for seed, text in enumerate(wrong.values(), start=1):
+            db.execute(
+                "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, what) "
+                "VALUES ('old', ?, 'budget spent', -1, 2, ?, 0.1, ?)",
+                (seed, (-np.ones((2, 3))).tobytes(), text),
+            )
+        db.commit()
+    done = dgtd("export", "--store", str(path), cwd=tmp_path)
+    table = list(csv.DictReader(io.StringIO(done.stdout, newline="")))
+    assert [row["error"] for row in table] == ["", *(f"'{text}" for text in wrong.values())]
+    assert [float(row["rmspbe"]) for row in table] == [1.0] + [-1.0] * len(wrong)  # a negative number is a number
