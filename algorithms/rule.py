@@ -127,8 +127,14 @@ def rule(
 
 def named(base: Rule, **parameters: float) -> Rule:
     """The rule under a name that shows its parameters, as in `greedy_gq(eta=0.5)`."""
-    inside = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
+    inside = ", ".join(f"{key}={_digits(value)}" for key, value in parameters.items())
     return replace(base, name=f"{base.name}({inside})")
+
+
+def _digits(value: float) -> str:
+    """As few digits as say which number it is: a rule is found again by its name."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _known_promises(name: str, promises: Iterable[str]) -> frozenset[Promise]:

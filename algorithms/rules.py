@@ -127,6 +127,7 @@ def find_rule(name: str) -> Rule:
     if match["key"] not in (None, parameter):
         raise ValueError(f"{match['name']} takes {parameter!r}, got {match['key']!r}")
     try:
-        return found(float(match["value"]))
-    except ValueError as error:
-        raise ValueError(f"{match['name']}: {parameter} must be a number, got {match['value']!r} ({error})") from None
+        value = float(match["value"])
+    except ValueError:
+        raise ValueError(f"{match['name']}: {parameter} must be a number, got {match['value']!r}") from None
+    return found(value)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, Integers, finite, within
+from algorithms.checks import Floats, Integers, finite, shape, whole, within
 from algorithms.names import look_up
 
 if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a second
@@ -24,9 +24,10 @@ if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a secon
 
     from algorithms.engines.heads import Head
 
-# In cells. Coarser than rounding of (z − r)/γ, finer than any reward grid: without it 2 % of `floor` indices differ
-# between float32 and float64.
+# In cells. Coarser than float64's rounding of (z − r)/γ, finer than any reward grid. A reward that was rounded to
+# float32 is off by more, so indices are computed in float64 for engines of either precision.
 TOLERANCE = 1e-9
+MOST_ATOMS = 10_000
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,17 @@ class Shift:
     row: Any
     weight: Any
     constant: Any
+
+    def check(self, leading: tuple[int, ...]) -> None:
+        """The arrays fit each other and transitions of shape `leading`; compiled code indexes with `row` unchecked."""
+        shape("shift.row", self.row, (*leading, None))
+        n = self.row.shape[-1]
+        shape("shift.weight", self.weight, (*leading, 2, n))
+        shape("shift.constant", self.constant, (*leading, n))
+        if not np.issubdtype(self.row.dtype, np.integer):
+            raise ValueError(f"shift.row must be whole numbers, got {self.row.dtype}")
+        if self.row.size and not (self.row.min() >= 0 and self.row.max() < n):
+            raise ValueError(f"shift.row must be in [0, {n - 1}], got {self.row.min()} … {self.row.max()}")
 
     def take(self, index: Any) -> Shift:
         """The shifts of some of the transitions."""
@@ -120,7 +132,8 @@ class ValueTarget:
 
     @classmethod
     def over(cls, support: tuple[float, float], atoms: int, projection: str) -> ValueTarget:
-        """A value needs neither a range nor atoms."""
+        """A value needs neither a range nor atoms; a wrong number of them is a mistake all the same."""
+        CdfTarget.over(support, atoms, projection)
         return cls()
 
     @property
@@ -174,8 +187,7 @@ class CdfTarget:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.v_min) and np.isfinite(self.v_max) and self.v_min < self.v_max):
             raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
-        if self.atoms < 2:
-            raise ValueError(f"atoms must be at least 2, got {self.atoms}")
+        whole("atoms", self.atoms, 2, MOST_ATOMS)
         look_up("projection", self.projection, PROJECTIONS)
 
     @property

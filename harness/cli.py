@@ -9,6 +9,7 @@ import warnings
 import typer
 
 from harness.commands import certify, compare, doctor, problem, rule, run, store, suite, sweep
+from harness.commands.output import Command, printable
 from harness.interrupts import listening
 
 # Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
@@ -30,7 +31,7 @@ for _command in (
     compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, run.run, run.runs, run.export,
     doctor.doctor,
 ):  # fmt: skip
-    app.command()(_command)
+    app.command(cls=Command)(_command)
 
 BAD_INPUT, INTERNAL, INTERRUPTED = 2, 5, 130
 
@@ -53,7 +54,11 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
     warnings.showwarning = lambda message, *_: print(f"dgtd: {message}", file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):  # a terminal without Greek letters must not cost a suite its results
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
+        _check_text(words)
         with listening():
             code = app(words, prog_name="dgtd", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
@@ -64,6 +69,8 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         if isinstance(error, ValueError | OSError):
             sys.exit(_say(str(error)))
+        if isinstance(error, MemoryError):
+            sys.exit(_say(f"not enough memory: {error or 'ask for less'}"))
         if not hasattr(error, "format_message"):  # typer brings its own click, whose usage errors all have this
             _say(f"{type(error).__name__}: {error} (this is a bug: run again with --debug)")
             sys.exit(INTERNAL)
@@ -75,7 +82,16 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _check_text(words: list[str]) -> None:
+    """Bytes that are no UTF-8 reach Python as lone surrogates, which no file and no store can hold."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"argument {word!a} is not UTF-8") from None
+
+
 def _say(message: str) -> int:
     """One line on stderr."""
-    print(f"dgtd: {' '.join(message.split())}", file=sys.stderr)
+    print(f"dgtd: {printable(' '.join(message.split()))}", file=sys.stderr)
     return BAD_INPUT

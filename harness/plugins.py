@@ -16,6 +16,7 @@ from algorithms.names import look_up, unknown
 from algorithms.rule import InterruptedByUser
 from harness.oracle.problem import Problem
 
+MOST_DIGITS = 18  # a parameter is a size, a probability or a seed: each fits into 64 bits
 _CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
 
 
@@ -98,14 +99,28 @@ def _parameters(name: str, inside: str | None, make: Any) -> dict[str, Any]:
         if not sign:
             raise ValueError(f"problem {name!r}: write key=value, got {part.strip()!r}")
         look_up("parameter", key, allowed)
-        try:
-            found[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            found[key] = value
-        default = allowed[key].default
-        if isinstance(default, int | float):
-            if not isinstance(found[key], int | float):
-                raise ValueError(f"problem {name!r}: {key} must be a number, got {value!r}")
-            if float(found[key]).is_integer() or isinstance(default, float):  # 1 and 1.0 are one number
-                found[key] = type(default)(found[key])
+        if key in found:
+            raise ValueError(f"problem {name!r}: {key} is given twice")
+        found[key] = _value(f"problem {name!r}: {key}", value, allowed[key].default)
     return found
+
+
+def _value(name: str, text: str, default: Any) -> Any:
+    """A parameter of the type that its default has: 1 and 1.0 are one number, and a text needs no quotes."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # the last two: thousands of brackets
+        value = text
+    if isinstance(default, str):
+        return value if isinstance(value, str) else text
+    if not isinstance(default, int | float) or isinstance(default, bool):
+        return value
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a number, got {text!r}")
+    if not abs(value) < 10.0**MOST_DIGITS:
+        raise ValueError(f"{name} must be a number of at most {MOST_DIGITS} digits, got {text:.40}")
+    if isinstance(default, float):
+        return float(value)
+    if value != int(value):
+        raise ValueError(f"{name} must be a whole number, got {text!r}")
+    return int(value)

@@ -12,7 +12,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.checks import Floats, Integers, finite, positive, shape
+from algorithms.checks import Floats, Integers, finite, integers, positive, shape, whole
 from algorithms.engines import kernels
 from algorithms.experience.batch import Batch
 from algorithms.experience.table import Sampler, TransitionTable
@@ -64,6 +64,9 @@ class LinearEngine:
         pairs, pair_of = np.unique(np.stack([table.reward, table.discount]), axis=1, return_inverse=True)
         ratios, ratio_of = np.unique(table.rho, return_inverse=True)
         shift = target.shift(*pairs)
+        shift.check((pairs.shape[1],))
+        if shift.row.shape[1] != target.outputs:
+            raise ValueError(f"shift of the target must have {target.outputs} outputs, got {shift.row.shape[1]}")
         coefficients, function = compiled(rule, ratios)
         self._function = function
         self._sampling = table.sampling()
@@ -106,12 +109,14 @@ class LinearEngine:
         average        also keep the α-weighted averages
         extragradient  Mirror-Prox: each step looks ahead on one transition and steps on a second
         """
+        whole("steps", steps, 0)
+        self._check_state(state)
         lanes, n, k = state.theta.shape
         alpha, beta = (np.array(np.broadcast_to(np.asarray(x, dtype=float), (lanes,))) for x in (alpha, beta))
         check_steps(alpha, beta)
         if not radius > 0:
             raise ValueError(f"radius must be positive, got {radius}")
-        at = np.unique(np.asarray(snapshots, dtype=np.int64))
+        at = np.unique(integers("snapshots", snapshots))
         if len(at) and not (state.steps <= at[0] and at[-1] <= state.steps + steps):
             raise ValueError(f"snapshots must be in [{state.steps}, {state.steps + steps}], got {at[0]} … {at[-1]}")
         shapes = [len(at), len(at) if keep_w else 0, *[len(at) if average else 0] * 2]
@@ -131,6 +136,18 @@ class LinearEngine:
             )  # fmt: skip
         state.steps += steps
         return Curves(at, *out)
+
+    def _check_state(self, state: LinearState) -> None:
+        """Its arrays fit this engine and each other: compiled code looks at no length."""
+        shape("theta", state.theta, (None, self.target.outputs, self.features.shape[1]))
+        for name in ("w", "theta_mean", "w_mean"):
+            shape(name, getattr(state, name), state.theta.shape)
+        for name in ("mass", "died"):
+            shape(name, getattr(state, name), state.theta.shape[:1])
+        shape("streams", state.sampler.streams, (len(state.theta), 4))
+        if state.sampler.table.states != self.table.states:
+            raise ValueError(f"sampler must walk {self.table.states} states, got {state.sampler.table.states}")
+        state.sampler.check()
 
     def step(self, state: LinearState, alpha: ArrayLike, beta: ArrayLike) -> None:
         """One step in every lane."""

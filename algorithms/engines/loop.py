@@ -10,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from algorithms.checks import Integers, finite, shape
+from algorithms.checks import Integers, finite, integers, shape, whole
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.module import ModuleEngine
 from algorithms.engines.tensors import TensorBatch
@@ -54,6 +54,8 @@ class TorchLoop:
     def start(self, theta: Any, streams: NDArray[np.uint64]) -> TorchState:
         """Lanes at theta, w = 0, each on its own stream [lanes, 4]."""
         lanes = len(streams)
+        for part in _tensors(theta):
+            shape("theta", part, (lanes, *part.shape[1:]))
         return TorchState(theta, self.engine.zeros(theta), Sampler(self.table, streams), np.full(lanes, -1))
 
     def run(
@@ -72,10 +74,11 @@ class TorchLoop:
         radius     Γ: each of θ and w is projected, as one vector, onto the ball of this radius
         snapshots  numbers of steps, counted from the start of the lanes, at which to keep θ and w
         """
+        whole("steps", steps, 0)
         check_steps(alpha, beta)
         if not radius > 0:
             raise ValueError(f"radius must be positive, got {radius}")
-        at, first, last = np.unique(np.asarray(snapshots, dtype=np.int64)), state.steps, state.steps + steps
+        at, first, last = np.unique(integers("snapshots", snapshots)), state.steps, state.steps + steps
         if len(at) and not (first <= at[0] and at[-1] <= last):
             raise ValueError(f"snapshots must be in [{first}, {last}], got {at[0]} … {at[-1]}")
         alphas, betas = (schedule or Constant()).factors(first, steps)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from algorithms.checks import Floats, Integers, finite, shape
+from algorithms.checks import Floats, Integers, at_least, finite, integers, shape
 from algorithms.targets import Shift
 
 
@@ -27,4 +27,9 @@ class Batch:
         shape("x", self.x, (None, None, None))
         shape("x_next", self.x_next, self.x.shape)
         shape("rho", self.rho, self.x.shape[:2])
-        shape("shift.row", self.shift.row, (*self.x.shape[:2], None))
+        self.shift.check(self.x.shape[:2])
+        for name in ("action", "next_action"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, integers(name, getattr(self, name)))
+                shape(name, getattr(self, name), self.x.shape[:2])
+                at_least(f"smallest {name}", getattr(self, name).min(initial=0), 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats, Integers, finite, shape, within
+from algorithms.checks import Floats, Integers, finite, flags, integers, shape, whole, within
 from algorithms.experience.batch import Batch
 from algorithms.experience.draws import Sampling, draw_outcomes, start_states
 from algorithms.targets import Affine
@@ -36,13 +36,19 @@ class TransitionTable:
     _start_alias: Integers = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        outcomes = len(self.probability)
+        # Copies: what is checked here is what the compiled code will read, whatever becomes of the caller's arrays.
         for name in ("probability", "reward", "discount", "rho", "start"):
-            object.__setattr__(self, name, finite(name, getattr(self, name)))
+            object.__setattr__(self, name, finite(name, getattr(self, name)).copy())
         for name in ("offsets", "next_state"):
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int64))
-        for name in ("next_state", "reward", "discount", "rho", "ends"):
+            object.__setattr__(self, name, integers(name, getattr(self, name)))
+        object.__setattr__(self, "ends", flags("ends", self.ends))
+        if not isinstance(self.iid, bool | np.bool_):
+            raise ValueError(f"iid must be True or False, got {self.iid!r}")
+        outcomes = self.probability.size
+        for name in ("probability", "next_state", "reward", "discount", "rho", "ends"):
             shape(name, getattr(self, name), (outcomes,))
+        self._check_offsets(outcomes)
+        shape("start", self.start, (self.states,))
         within("discount", self.discount, 0.0, 1.0)
         within("next_state", self.next_state, 0, self.states - 1)
         if (self.rho < 0).any():
@@ -56,6 +62,16 @@ class TransitionTable:
         object.__setattr__(self, "_alias", alias)
         object.__setattr__(self, "_start_threshold", start_threshold)
         object.__setattr__(self, "_start_alias", start_alias)
+
+    def _check_offsets(self, outcomes: int) -> None:
+        """The compiled sampler reads rows offsets[s] … offsets[s+1] − 1, and looks at no length."""
+        offsets = self.offsets
+        shape("offsets", offsets, (None,))
+        if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != outcomes:
+            raise ValueError(f"offsets must go from 0 to the number of outcomes, {outcomes}, got {_ends(offsets)}")
+        empty = np.flatnonzero(np.diff(offsets) <= 0)
+        if len(empty):
+            raise ValueError(f"offsets must rise, so that every state has an outcome: state {empty[0]} has none")
 
     @property
     def states(self) -> int:
@@ -76,6 +92,8 @@ class TransitionTable:
 
     def batch(self, outcome: Integers, inputs: Floats, target: Affine) -> Batch:
         """The transitions with these outcome numbers [lanes, batch], with `inputs` [states, k] for x."""
+        outcome = integers("outcome", outcome)
+        within("outcome", outcome, 0, len(self.probability) - 1)
         shift = target.shift(self.reward, self.discount).take(outcome)
         x, x_next = inputs[self.state[outcome]], inputs[self.next_state[outcome]]
         return Batch(x, x_next, shift, self.rho[outcome])
@@ -93,8 +111,8 @@ class Sampler:
     state: Integers = field(init=False)
 
     def __post_init__(self) -> None:
-        shape("streams", self.streams, (None, 4))
         self.streams = np.array(self.streams, dtype=np.uint64, order="C")
+        shape("streams", self.streams, (None, 4))
         self.state = np.zeros(self.lanes, dtype=np.int64)
         start_states(self.streams, self.table.sampling(), self.state)
 
@@ -103,11 +121,25 @@ class Sampler:
         """How many lanes there are."""
         return len(self.streams)
 
+    def check(self) -> None:
+        """The states are what compiled code indexes with, and a caller may have set them."""
+        shape("streams", self.streams, (None, 4))
+        shape("state", self.state, (self.lanes,))
+        if self.lanes and not (self.state.min() >= 0 and self.state.max() < self.table.states):
+            found = f"{self.state.min()} … {self.state.max()}"
+            raise ValueError(f"state must be in [0, {self.table.states - 1}], got {found}")
+
     def draw(self, steps: int) -> Integers:
         """The next outcome numbers, [steps, lanes]."""
+        whole("steps", steps, 0)
+        self.check()
         out = np.empty((steps, self.lanes), dtype=np.int64)
         draw_outcomes(self.streams, self.table.sampling(), self.state, out)
         return out
+
+
+def _ends(values: Integers) -> str:
+    return f"{values[0]} … {values[-1]}" if len(values) else "no numbers"
 
 
 def alias_table(name: str, probability: Floats) -> tuple[Floats, Integers]:

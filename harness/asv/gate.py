@@ -46,7 +46,7 @@ def read(folder: Path, commit: str) -> Side:
         raise AsvError(f"asv stored nothing for {commit[:8]}")
     side, any_ran = Side(), False
     for path in files:
-        stored = json.loads(path.read_text())
+        stored = json.loads(path.read_text(encoding="utf-8"))
         columns = stored["result_columns"]
         for name, row in stored["results"].items():
             entry = dict(zip(columns, row, strict=False))
@@ -114,7 +114,7 @@ class Gate:
         return sides
 
     def _run(self, side: str, commits: dict[str, str], keys: list[Key] | None) -> None:
-        config = json.loads((self.root / "asv.conf.json").read_text())
+        config = json.loads((self.root / "asv.conf.json").read_text(encoding="utf-8"))
         # asv finds the benchmarks in the commit, or, if that does not build, at the tip of a branch.
         config["branches"] = list(commits.values())
         config["results_dir"] = str(self.folder / side)
@@ -124,7 +124,7 @@ class Gate:
         config["repo"] = str(self.root)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{side}.json"
-        path.write_text(json.dumps(config))
+        path.write_text(json.dumps(config), encoding="utf-8")
         asv = [sys.executable, "-m", "asv"]
         # Without it asv asks about the machine, and waits for an answer.
         subprocess.run(
@@ -137,7 +137,7 @@ class Gate:
             command += ["--bench", self.bench]
         done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
         said = done.stdout + done.stderr
-        (self.folder / f"{side}.log").write_text(said)
+        (self.folder / f"{side}.log").write_text(said, encoding="utf-8")
         if "No benchmarks selected" in said:
             raise NoBenchmarksError(f"no benchmark matches {self.bench!r}")
         _, nowhere, last = said.partition("Last error: ")

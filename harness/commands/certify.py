@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.commands.output import AsJson, print_json, print_table
+from harness.commands.output import AsJson, print_json, print_table, say
 
 LYAPUNOV = "growth per step of almost every path, 99.9 % interval; above 0, paths diverge"
 
@@ -50,9 +50,7 @@ def certify(
     if as_json:
         print_json(row | {"target": target})
         return
-    typer.echo(
-        f"{row['rule']} on {row['problem']} ({row['target']}), α = {alpha:g}, β = {beta:g}: {str(found.kind).upper()}"
-    )
+    say(f"{row['rule']} on {row['problem']} ({row['target']}), α = {alpha:g}, β = {beta:g}: {str(found.kind).upper()}")
     low, high = found.mean_square_bracket
     kind = "one second moment per state: exact along trajectories" if trajectory else "exact for i.i.d. transitions"
     print_table(

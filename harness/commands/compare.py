@@ -9,12 +9,15 @@ from typing import Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table
+from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, a_path, runs_lanes
+from harness.commands.output import AsJson, open_store, print_json, print_table, say
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
-OutFolder = typer.Option(Path("results/compare"), "--out", help="Folder for report.html, compare.json and figures/.")
+OutFolder = typer.Option(
+    Path("results/compare"), "--out", help="Folder for report.html, compare.json and figures/.", parser=a_path,
+    metavar="PATH",
+)  # fmt: skip
 
 
 @runs_lanes
@@ -38,6 +41,7 @@ def compare(
     as_json: bool = AsJson,
 ) -> int:
     """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
+    from algorithms.stepping import check_steps
     from harness.commands.progress import progress
     from harness.compare.comparison import as_dict
     from harness.compare.comparison import compare as weigh
@@ -48,14 +52,18 @@ def compare(
 
     if (alpha is None) != (beta is None):
         raise ValueError("alpha and beta must be given together, or neither, for a sweep")
+    if alpha is not None and (alphas is not None or ratios is not None):
+        raise ValueError("alphas and ratios are the sweep's, and alpha and beta leave no sweep: give one or the other")
+    if alpha is not None and beta is not None:
+        check_steps(alpha, beta)
     contest = Contest(
         problems=split(problems), contestants=contestants(rules, targets), steps=steps, seeds=seeds, atoms=atoms,
         projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios),
         steps_given=None if alpha is None or beta is None else (alpha, beta),
         predictor=None if predictor is None else parse(predictor),
     )  # fmt: skip
-    writable(out)
     make = where.make
+    writable(out)
     command = repeat(locals() | {"store": where.store})
     with open_store(where.store) as results:
         for what, requests in (
@@ -91,6 +99,8 @@ def split(text: str) -> tuple[str, ...]:
             word = ""
         else:
             word += letter
+    if word:  # a bracket that is never closed: whoever looks the name up will say so
+        parts.append(word[:-1].strip())
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
@@ -101,6 +111,8 @@ def contestants(rules: str, targets: str) -> tuple[Any, ...]:
     from harness.runs.rule_files import reference
 
     kinds = split(targets)
+    if not kinds:
+        raise ValueError(f"targets must name value, cdf or both, got {targets!r}")
     for kind in kinds:
         target_class(kind)
     named = list(dict.fromkeys(map(reference, split(rules))))
@@ -161,18 +173,19 @@ def content_key(document: dict[str, Any]) -> str:
 
 def _drawn(out: Path, key: str) -> bool:
     import json
-    import re
 
-    from harness.report.page import FORMATS
+    from harness.report.page import FORMATS, written
 
     try:
         stored = json.loads((out / "compare.json").read_text(encoding="utf-8"))
-        page = (out / "report.html").read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
-    listed = re.findall(r'data-file="([^"]+)"', page)
-    return stored.get("key") == key and all(
-        (out / "figures" / f"{name}.{kind}").exists() for name in listed for kind in FORMATS
+    listed = written(out)
+    return (
+        bool(listed)
+        and isinstance(stored, dict)
+        and stored.get("key") == key
+        and all((out / "figures" / f"{name}.{kind}").exists() for name in listed for kind in FORMATS)
     )
 
 
@@ -218,9 +231,9 @@ def _print(found: Any, path: Path, command: str) -> None:
                  f"{entry.microseconds:.2g}", curve]
             )  # fmt: skip
         print_table(problem, columns, rows, numbers={1, 2, 3, 4, 5, 7})
-    typer.echo(answer(found))
-    typer.echo("★ lower than every other rule, by paired tests. [ ] 95 % intervals of the median.")
+    say(answer(found))
+    say("★ lower than every other rule, by paired tests. [ ] 95 % intervals of the median.")
     sweep = sum(entry.choice.seconds for entry in found.entries)
     if sweep:
-        typer.echo(f"The sweep behind the step sizes took {sweep:.0f} s of one core, on seeds of its own.")
-    typer.echo(f"report: {path}\nagain:  {command}")
+        say(f"The sweep behind the step sizes took {sweep:.0f} s of one core, on seeds of its own.")
+    say(f"report: {path}\nagain:  {command}")

@@ -19,9 +19,19 @@ if TYPE_CHECKING:
 PredictorText = typer.Option(
     None, "--predictor", help="linear, table, mlp(50), mlp(64,64,relu), own, or file.py:function (a torch module)."
 )
+
+
+def a_path(text: str | Path) -> Path:
+    """Of an option: an empty text would name the current folder."""
+    if not str(text).strip() or "\0" in str(text):
+        raise typer.BadParameter(f"must name a file or a folder, got {str(text)!r}")
+    return Path(text)
+
+
 StorePath = typer.Option(
-    Path("results/dgtd.sqlite"), "--store", envvar="DGTD_STORE", help="The file that results live in."
-)
+    Path("results/dgtd.sqlite"), "--store", envvar="DGTD_STORE", help="The file that results live in.",
+    parser=a_path, metavar="PATH",
+)  # fmt: skip
 RESUME = "what is finished is kept: the same command goes on from there"
 INTERRUPTED = 130
 
@@ -37,8 +47,9 @@ class Where:
     store: Path = StorePath
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and not self.timeout > 0:
-            raise ValueError(f"timeout must be positive, got {self.timeout}")
+        from harness.runs.timeouts import check_timeout
+
+        check_timeout(self.timeout)
         if self.executor == "in-process":  # as in a worker of the pool; numba is not imported yet
             # After a parallel kernel torch's steps in the same process take twice as long.
             os.environ.setdefault("NUMBA_NUM_THREADS", "1")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -14,6 +17,35 @@ if TYPE_CHECKING:
     from harness.runs.store import Store
 
 AsJson = typer.Option(False, "--json", help="Print JSON, and nothing else, on stdout.")
+_stdout: list[TextIO] = []
+
+
+class Command(typer.core.TyperCommand):
+    """A command whose own words alone go to stdout: what a rule file or a plug-in prints goes to stderr."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        _stdout.append(sys.stdout)
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                return super().invoke(ctx)
+        finally:
+            _stdout.pop()
+
+
+def stdout() -> TextIO:
+    """Where a command prints what it was asked for."""
+    return _stdout[-1] if _stdout else sys.stdout
+
+
+def say(text: str) -> None:
+    """Some lines of text on stdout."""
+    print(printable(text), file=stdout())
+
+
+def printable(text: str) -> str:
+    """Without what moves a terminal's cursor or changes its colours: names come from users."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in text)
 
 
 def plain(value: Any) -> Any:
@@ -36,49 +68,73 @@ def plain(value: Any) -> Any:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document."""
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))
+    """One JSON document, in letters that stdout has."""
+    unicode = (stdout().encoding or "").lower().replace("-", "").startswith("utf")
+    print(json.dumps(plain(value), indent=2, ensure_ascii=not unicode), file=stdout())
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: set[int] = frozenset()) -> None:  # type: ignore[assignment]
-    """A table as wide as the terminal."""
+    """A table as wide as the terminal. Cells are text as it stands: a name may look like markup."""
     from rich import box
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left")
+    shown = Text(printable(title), style="table.title") if title else None
+    table = Table(title=shown, box=box.SIMPLE_HEAD, title_justify="left")
     for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i in numbers else "left", overflow="fold")
+        table.add_column(Text(printable(column)), justify="right" if i in numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
-    console = Console()
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console = Console(file=stdout())
     if not console.is_terminal:
-        console = Console(width=140)
+        console = Console(file=stdout(), width=140)
     console.print(table)
 
 
-def open_store(path: Path) -> Store:
-    """The store, and one line on stderr if an older version wrote some of it."""
+@contextmanager
+def open_store(path: Path) -> Iterator[Store]:
+    """The store, and one line on stderr if an older version wrote some of it. A damaged one is an error by name."""
     from harness.runs.store import Store
 
-    return _with_word(Store(path))
+    with Store(path) as store:
+        _say_older(store)
+        yield store
 
 
-def open_to_read(path: Path) -> Store:
+@contextmanager
+def open_to_read(path: Path) -> Iterator[Store]:
     """A store that must be there, and is not changed: the medium may be read-only."""
+    from harness.runs.database import StoreError
     from harness.runs.store import Store
 
     if not path.exists():
         raise ValueError(f"no store {str(path)!r}: `dgtd run` makes one")
-    return _with_word(Store(path, read_only=True))
+    with Store(path, read_only=True) as store:
+        _say_older(store)
+        try:
+            yield store
+        except (OSError, StoreError):
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            words = f"{type(error).__name__}: {error}"
+            raise StoreError(f"store {str(path)!r} holds a run that can't be read ({words})") from error
 
 
-def _with_word(store: Store) -> Store:
+def _say_older(store: Store) -> None:
     if store.older:
         words = f"{store.older} runs of an older version: they are listed and exported, and none is reused"
         print(f"dgtd: store {str(store.path)!r} has {words}", file=sys.stderr)
-    return store
+
+
+def check_file(name: str, path: Path | None) -> None:
+    """Checked before the work that ends in the file, not after it."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise ValueError(f"{name}: no folder {str(path.parent)!r} to write {path.name!r} into")
+    if path.is_dir():
+        raise ValueError(f"{name} must name a file, got the folder {str(path)!r}")
 
 
 def short(values: Any, most: int = 10) -> str:

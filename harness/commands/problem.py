@@ -7,13 +7,17 @@ from typing import Any
 
 import typer
 
-from harness.commands.output import AsJson, print_json, print_table, short
+from harness.commands.options import a_path
+from harness.commands.output import AsJson, Command, print_json, print_table, say, short
 
-Plot = typer.Option(None, help="Draw the states, their values and the return's law to this file.")
+Plot = typer.Option(
+    None, "--plot", help="Draw the states, their values and the return's law to this file.", parser=a_path,
+    metavar="PATH",
+)  # fmt: skip
 app = typer.Typer(help="The problems that claims are checked on.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_problems(as_json: bool = AsJson) -> None:
     """Every problem, with its size and source."""
     from harness.plugins import find_problem, installed
@@ -39,7 +43,7 @@ def list_problems(as_json: bool = AsJson) -> None:
         print_table("", list(rows[0]), cells, numbers={1, 2, 3, 4})
 
 
-@app.command("show")
+@app.command("show", cls=Command)
 def show(
     name: str = typer.Argument(help="A name from `dgtd problem list`, with parameters as in 'random_mdp(states=20)'."),
     as_json: bool = AsJson,
@@ -49,6 +53,10 @@ def show(
     from harness.oracle.facts import facts_of
     from harness.plugins import find_problem
 
+    if plot is not None:
+        from harness.report.drawing import check_picture
+
+        check_picture("plot", plot)
     problem = find_problem(name)
     facts = facts_of(problem)
     if plot is not None:
@@ -58,15 +66,15 @@ def show(
     if as_json:
         print_json(facts)
         return
-    typer.echo(f"{problem.name}: {problem.summary} ({problem.source})")
+    say(f"{problem.name}: {problem.summary} ({problem.source})")
     if problem.drawing:
-        typer.echo("\n" + problem.drawing + "\n")
+        say("\n" + problem.drawing + "\n")
     skipped = {"name"}
     rows = [[key, _shown(value)] for key, value in facts.items() if key not in skipped]
     print_table("", ["quantity", "value"], rows)
-    typer.echo("MSPBE is without the ½ that the paper writes in front of it.")
+    say("MSPBE is without the ½ that the paper writes in front of it.")
     if plot is not None:
-        typer.echo(f"drawn to {plot}")
+        say(f"drawn to {plot}")
 
 
 def _cell(value: Any) -> str:

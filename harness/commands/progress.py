@@ -37,6 +37,6 @@ def progress(what: str) -> Iterator[Ticker]:
     if not console.is_terminal:
         yield Ticker(what, None)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         yield Ticker(what, bar)

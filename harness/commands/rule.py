@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.output import AsJson, print_json, print_table
+from harness.commands.output import AsJson, Command, print_json, print_table, say
 
 app = typer.Typer(help="The update rules.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ def _describe(rule: Any) -> dict[str, Any]:
     }
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_rules(as_json: bool = AsJson) -> None:
     """Every built-in rule, and what it promises."""
     from algorithms.rules import FAMILIES, RULES
@@ -40,7 +40,7 @@ def list_rules(as_json: bool = AsJson) -> None:
         print_table("", ["name", "curvature", "promises", ""], cells)
 
 
-@app.command("show")
+@app.command("show", cls=Command)
 def show(name: str = typer.Argument(help="A name from `dgtd rule list`."), as_json: bool = AsJson) -> None:
     """The arithmetic of a rule."""
     import inspect
@@ -52,10 +52,10 @@ def show(name: str = typer.Argument(help="A name from `dgtd rule list`."), as_js
     if as_json:
         print_json(found)
     else:
-        typer.echo(found["source"])
+        say(found["source"])
 
 
-@app.command("check")
+@app.command("check", cls=Command)
 def check(
     name: str = typer.Argument(help="A rule: a name, or path/to/file.py:function."), as_json: bool = AsJson
 ) -> int:
@@ -68,6 +68,6 @@ def check(
         print_json([{"check": complaint.check, "words": complaint.words} for complaint in found])
     else:
         for complaint in found:
-            typer.echo(f"{complaint.check}: {complaint.words}")
-        typer.echo(f"{name}: {len(found)} complaints" if found else f"{name} is what it says")
+            say(f"{complaint.check}: {complaint.words}")
+        say(f"{name}: {len(found)} complaints" if found else f"{name} is what it says")
     return 1 if found else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import sys
 from pathlib import Path
@@ -9,14 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, RESUME, PredictorText, StorePath, Where, runs_lanes
-from harness.commands.output import AsJson, open_store, open_to_read, print_json, print_table
+from harness.commands.options import INTERRUPTED, RESUME, PredictorText, StorePath, Where, a_path, runs_lanes
+from harness.commands.output import (
+    AsJson,
+    check_file,
+    open_store,
+    open_to_read,
+    print_json,
+    print_table,
+    say,
+    stdout,
+)
 
 if TYPE_CHECKING:
     from harness.runs.spec import RunSpec
     from harness.runs.store import Store
 
-Out = typer.Option(None, "--out", help="Write to this file; csv goes to stdout without it.")
+Out = typer.Option(
+    None, "--out", help="Write to this file; csv goes to stdout without it.", parser=a_path, metavar="PATH"
+)
 
 
 @runs_lanes
@@ -63,7 +75,11 @@ def run(
     if summary.interrupted:
         print(f"dgtd: interrupted after {summary.done} cohorts; {RESUME}", file=sys.stderr)
         return INTERRUPTED
-    return 0 if found["outcomes"].keys() <= {"converged", "budget spent", "diverged"} else 2
+    if found["outcomes"].keys() <= {"converged", "budget spent", "diverged"}:
+        return 0
+    reasons = "; ".join(found["errors"])
+    print(f"dgtd: lanes of {learner.rule.name} on {problem} have no numbers: {reasons}", file=sys.stderr)
+    return 2
 
 
 def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
@@ -107,15 +123,13 @@ def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
 
 def _print(found: dict[str, Any], already: int, expected: int) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in found["outcomes"].items())
-    typer.echo(f"{found['rule']} on {found['problem']}, {found['steps']} steps: {outcomes} of {found['seeds']} lanes")
+    say(f"{found['rule']} on {found['problem']}, {found['steps']} steps: {outcomes} of {found['seeds']} lanes")
     for line in found["errors"]:
-        typer.echo(f"  {line}")
+        say(f"  {line}")
     rows = [[name, *(f"{q[k]:.4g}" for k in ("median", "q25", "q75"))] for name, q in found["final"].items()]
     if rows:
         print_table("", ["final metric", "median", "25 %", "75 %"], rows, numbers={1, 2, 3})
-    typer.echo(
-        f"{found['microseconds_per_step']:.3g} µs per lane-step; {already} of {expected} cohorts were stored already"
-    )
+    say(f"{found['microseconds_per_step']:.3g} µs per lane-step; {already} of {expected} cohorts were stored already")
 
 
 def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
@@ -151,6 +165,7 @@ def export(
         raise ValueError(f"format must be 'csv' or 'parquet', got {format_!r}")
     if format_ == "parquet" and out is None:
         raise ValueError("out must be given with --format parquet")
+    check_file("out", out)
     with open_to_read(store) as results:
         if format_ == "parquet":
             try:
@@ -159,11 +174,14 @@ def export(
                 raise ValueError("parquet needs the extra 'data': pip install 'dgtd-bench[data]'") from None
             return
         rows = results.rows()
-    stream = sys.stdout if out is None else out.open("w", newline="")
-    try:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]) if rows else ["run"])
+    columns = dict.fromkeys(name for row in rows for name in row) or {"run": None}  # versions differ in theirs
+    target = contextlib.nullcontext(stdout()) if out is None else out.open("w", newline="", encoding="utf-8")
+    with target as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(columns))
         writer.writeheader()
-        writer.writerows(rows)
-    finally:
-        if out is not None:
-            stream.close()
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets an apostrophe; a number stays a number."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -8,13 +8,27 @@ from typing import Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, RESUME, Where, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table
+from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
+from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say
 
-Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.")
-Markdown = typer.Option(None, "--markdown", help="Write a Markdown table to this file, for a CI job's summary.")
-Pictures = typer.Option(None, "--pictures", help="Draw a picture of every claim into this folder.")
-Document = typer.Option(None, "--document", help="Write the page of all claims (docs/claims.md) to this file.")
+Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.", parser=a_path, metavar="PATH")
+Markdown = typer.Option(
+    None,
+    "--markdown",
+    help="Write a Markdown table to this file, for a CI job's summary.",
+    parser=a_path,
+    metavar="PATH",
+)
+Pictures = typer.Option(
+    None, "--pictures", help="Draw a picture of every claim into this folder.", parser=a_path, metavar="PATH"
+)
+Document = typer.Option(
+    None,
+    "--document",
+    help="Write the page of all claims (docs/claims.md) to this file.",
+    parser=a_path,
+    metavar="PATH",
+)
 RuleText = typer.Option(None, "--rule", help="Judge this rule: a name, or path/to/file.py:function.")
 Profile = typer.Option("ci", "--profile", help="ci, full or paper: how hard to look.")
 Seed = typer.Option(0, "--seed", help="Another seed, other points and lanes.")
@@ -39,9 +53,14 @@ def suite(
     from harness.commands.progress import progress
     from harness.judging.ledger import Workshop, as_junit, as_markdown, counts, exit_code, judge
 
-    for path in (junit, markdown, document):
-        if path is not None and not path.parent.is_dir():  # said now, not after the suites have run
-            raise ValueError(f"no folder {str(path.parent)!r} to write {path.name!r} into")
+    files = {"junit": junit, "markdown": markdown, "document": document}
+    for option, path in files.items():  # said now, not after the suites have run
+        check_file(option, path)
+    given = [path.resolve() for path in files.values() if path is not None]
+    if len(set(given)) < len(given):
+        raise ValueError("junit, markdown and document must be different files")
+    if pictures is not None and pictures.exists() and not pictures.is_dir():
+        raise ValueError(f"pictures must name a folder, got the file {str(pictures)!r}")
     setting, claims, judged = _claims(name, profile, rule, seed, claim)
     if dry_run:
         return _dry_run(claims, setting, judged, where.store, as_json)
@@ -51,9 +70,9 @@ def suite(
         entries = judge(claims, setting, rule, workshop, judged)
     title = f"dgtd suite {name} ({profile})" + (f": {judged.name}" if judged else "")
     if junit:
-        junit.write_text(as_junit(entries, title))
+        junit.write_text(as_junit(entries, title), encoding="utf-8")
     if markdown:
-        markdown.write_text(as_markdown(entries, title))
+        markdown.write_text(as_markdown(entries, title), encoding="utf-8")
     if document:
         _write_document(entries, document, repeat=f"dgtd suite {name} --profile {profile} --document {document}")
     if pictures:
@@ -79,9 +98,7 @@ def suite(
     rows = [[e.claim.id, e.status, e.words] for e in entries]
     print_table(title, ["claim", "verdict", "evidence"], rows)
     sampled = sum(c.sampled and not c.control for c in claims)
-    typer.echo(
-        f"{counts(entries)}. False alarm: {sampled} sampled checks at {setting.false_alarm:.1e} each, the rest exact."
-    )
+    say(f"{counts(entries)}. False alarm: {sampled} sampled checks at {setting.false_alarm:.1e} each, the rest exact.")
     _explain_failures(entries, judged)
     return code
 
@@ -97,11 +114,11 @@ def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool
     if as_json:
         print_json(found)
         return 0
-    typer.echo(
+    say(
         f"{len(claims)} claims need {found['runs']} runs ({found['cohorts']} cohorts) and {found['jobs']} jobs; "
         f"{found['missing_cohorts']} cohorts and {found['missing_jobs']} jobs are not stored"
     )
-    typer.echo(f"estimated: {found['core_hours']:.2g} core-hours ({found['basis']})")
+    say(f"estimated: {found['core_hours']:.2g} core-hours ({found['basis']})")
     return 0
 
 
@@ -111,7 +128,8 @@ def _write_document(entries: list, path: Path, repeat: str) -> None:
     from harness.judging.ledger import remarks
     from harness.report.document import as_document
 
-    path.write_text(as_document(entries, repeat, datetime.now(UTC).date().isoformat(), *remarks("all")))
+    text = as_document(entries, repeat, datetime.now(UTC).date().isoformat(), *remarks("all"))
+    path.write_text(text, encoding="utf-8")
 
 
 def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -> tuple[Any, list, Any]:
@@ -120,7 +138,7 @@ def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -
     from harness.runs.rule_files import reference, resolve
 
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
-    judged = resolve(reference(rule)) if rule else None
+    judged = None if rule is None else resolve(reference(rule))
     claims = [c for c in collect(name, judged, profile) if c.id.startswith(prefix)]
     if prefix and not claims:
         from algorithms.names import unknown
@@ -133,16 +151,16 @@ def _explain_failures(entries: list, judged: Any) -> None:
     failed = [e for e in entries if e.status in ("FAIL", "MISSED", "INCONCLUSIVE", "ERROR")]
     if not failed:
         return
-    typer.echo("")
+    say("")
     for entry in failed[:5]:
-        typer.echo(f"{entry.status}  {entry.claim.says}\n  again: {entry.command}")
+        say(f"{entry.status}  {entry.claim.says}\n  again: {entry.command}")
     if len(failed) > 5:
-        typer.echo(f"… and {len(failed) - 5} more")
+        say(f"… and {len(failed) - 5} more")
     if judged is not None:
         from harness.judging.conformance import examine
 
         for complaint in examine(judged):
-            typer.echo(f"what is wrong with {judged.name} ({complaint.check}): {complaint.words}")
+            say(f"what is wrong with {judged.name} ({complaint.check}): {complaint.words}")
 
 
 @runs_lanes
@@ -175,9 +193,9 @@ def explain(
         print_json(entry.as_dict() | {"evidence": evidence_of(entry.claim, setting, judged)})
         return exit_code([entry])
     finding = entry.finding
-    typer.echo(f"{entry.status}: {entry.claim.says}\nsource: {entry.claim.source}")
+    say(f"{entry.status}: {entry.claim.says}\nsource: {entry.claim.source}")
     if finding is None:
-        typer.echo(entry.words)
+        say(entry.words)
         return exit_code([entry])
     rows = [
         ["evidence", finding.words],

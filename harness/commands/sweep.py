@@ -9,10 +9,12 @@ from typing import Any
 import typer
 
 from harness.commands.compare import contestants, grid
-from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table
+from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, a_path, runs_lanes
+from harness.commands.output import AsJson, open_store, print_json, print_table, say
 
-Plot = typer.Option(None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).")
+Plot = typer.Option(
+    None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).", parser=a_path, metavar="PATH"
+)
 
 
 @runs_lanes
@@ -41,8 +43,10 @@ def sweep(
     from harness.runs.driver import execute
     from harness.runs.predictors import parse
 
-    if sweep_seeds < 1:
-        raise ValueError(f"sweep_seeds must be at least 1, got {sweep_seeds}")
+    if plot is not None:
+        from harness.report.drawing import check_picture
+
+        check_picture("plot", plot)
     contest = Contest(
         problems=(problem,), contestants=contestants(rule, target), steps=steps, seeds=seeds, atoms=atoms,
         projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios), sweep_seeds=sweep_seeds,
@@ -53,6 +57,8 @@ def sweep(
             f"a sweep is of one rule and one target, got {rule!r} and {target!r}: `dgtd compare` takes more"
         )
     make = where.make
+    if plot is not None:
+        plot.parent.mkdir(parents=True, exist_ok=True)
     with open_store(where.store) as results:
         with progress("sweep") as tick:
             done = execute(contest.sweep_requests(), results, make, timeout=where.timeout, progress=tick)
@@ -71,7 +77,7 @@ def sweep(
     else:
         _print(found)
         if plot is not None:
-            typer.echo(f"picture: {plot}")
+            say(f"picture: {plot}")
     return 0
 
 
@@ -105,13 +111,13 @@ def _print(found: Any) -> None:
     columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid_.ratios)]
     print_table(title, columns, rows, numbers=set(range(len(columns))))
     alpha, beta = entry.choice.best
-    typer.echo(f"chosen: α = {alpha:g}, β = {beta:g} ({CHOICE})")
+    say(f"chosen: α = {alpha:g}, β = {beta:g} ({CHOICE})")
     for metric in (m for m in NAMES if m in entry.who.metrics):
         numbers = {key: median_interval(values, ALPHA) for key, values in entry.numbers(metric).items()}
         words = "; ".join(
             f"{'area' if key == 'auc' else key} {i.estimate:.3g} [{i.low:.3g}, {i.high:.3g}]"
             for key, i in numbers.items()
         )
-        typer.echo(f"  {NAMES[metric]:16} {words}")
-    typer.echo(f"  on {found.contest.seeds} fresh seeds (medians, 95 %); {entry.diverged} diverged")
-    typer.echo(f"the sweep took {entry.choice.seconds:.1f} s of one core")
+        say(f"  {NAMES[metric]:16} {words}")
+    say(f"  on {found.contest.seeds} fresh seeds (medians, 95 %); {entry.diverged} diverged")
+    say(f"the sweep took {entry.choice.seconds:.1f} s of one core")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers, positive
+from algorithms.checks import Floats, Integers, positive, whole
 from algorithms.rules import RULES
 from algorithms.targets import target_class
 from harness.plugins import find_problem
@@ -16,6 +16,7 @@ from harness.runs.learning import check_learner
 from harness.runs.predictors import default_for
 from harness.runs.spec import (
     COHORT,
+    MOST_SEEDS,
     FileRef,
     Learner,
     Outcome,
@@ -98,6 +99,8 @@ class Contest:
     def __post_init__(self) -> None:
         if self.seeds < 2:
             raise ValueError(f"seeds must be at least 2 for an interval, got {self.seeds}")
+        whole("seeds", self.seeds, 2, MOST_SEEDS)
+        whole("sweep_seeds", self.sweep_seeds, 1, MOST_SEEDS)
         for each, kind in ((self.problems, "problem"), (self.contestants, "rule")):
             if not each:
                 raise ValueError(f"a comparison needs at least one {kind}")

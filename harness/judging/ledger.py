@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import shlex
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
@@ -26,6 +27,7 @@ from harness.runs.store import Store
 
 FRESH = 1_000_003  # added to the seed where a FAIL is looked at again
 
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # an error may hold any character
 PASSED, FAILED, INCONCLUSIVE, NOTHING, BROKEN = 0, 1, 3, 4, 5
 
 
@@ -330,7 +332,8 @@ def as_junit(entries: list[Entry], title: str) -> str:
             SubElement(case, "error", {"type": "error", "message": words}).text = entry.command
         elif entry.status == "NOT PROMISED":
             SubElement(case, "skipped", {"message": words})
-    return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    text = tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    return _NOT_XML.sub("�", text)
 
 
 def _open_figure(entry: Entry) -> bool:

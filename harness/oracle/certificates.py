@@ -32,6 +32,7 @@ from algorithms.targets import Affine, Shift, Target
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.radius import Bracket, Map, bracket
 
+MOST = 50_000_000  # numbers in the factors of the random matrices
 STRIDE = 50  # steps between rescalings of a long product
 
 
@@ -110,6 +111,10 @@ class Dynamics:
         self._discount, self._next = discount, right
         self.right = np.where(ends > 0, -1, right)  # −1: the episode ends
         self._coefficients = np.array([coefficients[each] for each in rho])  # [transitions, 3, 2]
+        if self.side * max(self.side, len(rho) * self.target.outputs) > MOST:
+            raise ValueError(
+                f"atoms must be fewer, or the problem smaller: {self.side} unknowns × {len(rho)} transitions do not fit"
+            )
         self._U, self._V = self._factors(self.target.shift(reward, discount).matrix())
 
     @property

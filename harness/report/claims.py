@@ -38,8 +38,9 @@ def _draw(entry: Entry, finding: Finding, path: Path) -> None:
         _curve(axis, finding.evidence, entry.claim.id.endswith(("exponent", "exact-operator")))
     else:
         _gauge(axis, finding)
-    axis.set_title(f"{entry.status}: {entry.claim.says}", fontsize=9, wrap=True)
-    figure.text(0.01, 0.005, finding.words[:110], fontsize=7, color=GREY)
+    # Wrapping takes two dollars for a formula even with parse_math=False, so they are escaped.
+    axis.set_title(f"{entry.status}: {entry.claim.says}".replace("$", r"\$"), fontsize=9, wrap=True)
+    figure.text(0.01, 0.005, finding.words[:110], fontsize=7, color=GREY, parse_math=False)
     figure.savefig(path, dpi=100)
     plt.close(figure)
 

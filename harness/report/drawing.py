@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,14 @@ class Figure:
     title: str
     words: str
     panels: tuple[Panel, ...]
+
+
+def check_picture(name: str, path: Path) -> None:
+    """A file whose ending we draw; matplotlib would add an ending of its own to any other."""
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"{name} must end in png, svg or pdf, got {str(path)!r}")
+    if path.is_dir():
+        raise ValueError(f"{name} must name a file, got the folder {str(path)!r}")
 
 
 def save(figure: Figure, *paths: Path) -> None:
@@ -139,9 +148,10 @@ def _paper() -> Iterator[Any]:
         **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
         "svg.fonttype": "none", "svg.hashsalt": "dgtd", "font.size": 9, "axes.spines.top": False,
         "axes.spines.right": False, "axes.grid": True, "grid.color": "#888888", "grid.alpha": 0.25,
-        "savefig.transparent": True, "legend.labelcolor": INK,
+        "savefig.transparent": True, "legend.labelcolor": INK, "text.parse_math": False,  # a name may hold dollars
     }  # fmt: skip
-    with plt.rc_context(style):
+    with plt.rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name in letters that the font lacks
         yield plt
 
 
@@ -153,4 +163,7 @@ def _for_page(svg: str, prefix: str, words: str) -> str:
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
     svg = svg.replace(INK, "currentColor")
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
-    return re.sub(r'(<svg) [^>]*?(viewBox="[^"]*")[^>]*>', rf'\1 \2 role="img" aria-label="{escape(words)}">', svg)
+    label = (
+        f'role="img" aria-label="{escape(words)}"'  # words may hold backslashes, which a template would take as its own
+    )
+    return re.sub(r'(<svg) [^>]*?(viewBox="[^"]*")[^>]*>', lambda found: f"{found[1]} {found[2]} {label}>", svg)

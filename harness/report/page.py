@@ -25,11 +25,12 @@ Cell = tuple[str, float | str, bool]  # text shown, sort key, whether it won
 def page(found: Comparison, command: str, out: Path, progress: Callable[[int, int], None] = lambda i, n: None) -> Path:
     """Write report.html, and the figures next to it; return its path."""
     writable(out)
+    out.mkdir(parents=True, exist_ok=True)
     made = figures(found)
     drawn = {}
-    for old in (out / "figures").glob("*.*"):  # from another comparison in the same folder
-        if old.suffix[1:] in FORMATS and re.match(r"(learning|law)-|(spread|survival|sensitivity)\.", old.name):
-            old.unlink()
+    for name in written(out):  # by another comparison in the same folder
+        for kind in FORMATS:
+            (out / "figures" / f"{name}.{kind}").unlink(missing_ok=True)
     for i, figure in enumerate(made):
         progress(i, len(made))
         save(figure, *(out / "figures" / f"{figure.name}.{kind}" for kind in FORMATS))
@@ -39,12 +40,24 @@ def page(found: Comparison, command: str, out: Path, progress: Callable[[int, in
     return path
 
 
+def written(out: Path) -> list[str]:
+    """Names of the figures that the report in a folder shows: those are ours, and other files there are the user's."""
+    try:
+        text = (out / "report.html").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
+    return re.findall(r'data-file="([\w.-]+)"', text)
+
+
 def writable(out: Path) -> None:
-    """Check that `out` can be written before the work, not after it."""
+    """Check that `out` can be written before the work, not after it; nothing of the trial stays."""
+    absent = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / ".writable").touch()
         (out / ".writable").unlink()
+        for folder in absent:
+            folder.rmdir()
     except OSError as error:
         raise ValueError(f"can't write to {str(out)!r}: {error.strerror or error}") from None
 

@@ -21,7 +21,7 @@ def draw(problem: Problem, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(15, 4.8), layout="constrained")
-    figure.suptitle(f"{problem.name}: {problem.summary}")
+    figure.suptitle(f"{problem.name}: {problem.summary}", parse_math=False)
     if problem.mdp.states <= GRAPH_MOST:
         _graph(axes[0], problem)
     else:

@@ -54,7 +54,6 @@ ADVICE = {
     "attempt to write a readonly database": "it can't be written: check its permissions",
     "database or disk is full": "the disk is full: free some space and run the same command again",
     "unable to open database file": "it can't be opened: check the folder and its permissions",
-    "database disk image is malformed": "it is damaged: `dgtd store check` says what, a backup or a new file helps",
 }
 
 
@@ -74,6 +73,8 @@ class Database:
         self.path, self.say = Path(path), say
         self.memory, self.read_only = str(path) == ":memory:", read_only
         with self._words():
+            if self.path.is_dir():
+                raise IsADirectoryError(21, "it is a folder")
             self._connection = self._open_to_read() if read_only else self._open()
             self._identity = self._on_disk()
 
@@ -215,7 +216,10 @@ class Database:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            raise StoreError(f"store {str(self.path)!r}: {ADVICE.get(str(error), str(error))}") from error
+            text = str(error)
+            damaged = text.startswith("no such") or "malformed" in text
+            words = f"it is damaged ({text}): `dgtd store check` says what" if damaged else ADVICE.get(text, text)
+            raise StoreError(f"store {str(self.path)!r}: {words}") from error
         except OSError as error:
             raise StoreError(f"store {str(self.path)!r} can't be opened: {error.strerror or error}") from error
 

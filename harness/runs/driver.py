@@ -19,7 +19,7 @@ from harness.runs.job import Job, JobResult, JobTask, run_job
 from harness.runs.rule_files import is_built_in
 from harness.runs.spec import FileRef, Outcome, Request, RunSpec, seeds_of, unique
 from harness.runs.store import Store
-from harness.runs.timeouts import GRACE
+from harness.runs.timeouts import GRACE, check_timeout
 
 LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
 SPARE = 2  # tasks submitted beyond the executor's workers, so that none waits for the next one
@@ -140,6 +140,7 @@ def execute(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Summary:
     """Run what is missing. Ctrl-C, SIGTERM and SIGHUP keep what is finished, mark what was under way, and return."""
+    check_timeout(timeout)
     jobs = list(dict.fromkeys(jobs))
     todo = missing(store, requests, jobs)
     expected = sum(len(request.cohorts) for request in unique(requests)) + len(jobs)

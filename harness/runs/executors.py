@@ -14,12 +14,13 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from multiprocessing import get_context, parent_process
 from typing import Any
 
-from algorithms.checks import at_least
+from algorithms.checks import whole
 from algorithms.compiling import check_cache
 from algorithms.names import unknown
 from harness.runs.timeouts import time_limit
 
 PATIENCE = 5.0  # seconds until a Dask scheduler without an answer, or without workers, counts as lost
+MOST_WORKERS = 1024
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
@@ -80,13 +81,18 @@ class Workers(Executor):
 
 def pool(workers: int | None = None) -> Workers:
     """One worker per core, or as many as said."""
-    at_least("workers", 1 if workers is None else workers, 1)
+    _check_workers(workers)
     return Workers(workers or os.cpu_count() or 1)
+
+
+def _check_workers(workers: int | None) -> None:
+    whole("workers", 1 if workers is None else workers, 1, MOST_WORKERS)
 
 
 def _ready(parent: int) -> None:
     """A worker begins: signals are the parent's to handle, and it does not outlive the parent."""
     os.environ.update(THREADS)
+    os.dup2(2, 1)  # what a rule prints must not get between the lines of the command
     for name in ("SIGINT", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     ends_with_parent(parent)
@@ -207,7 +213,9 @@ def executor_maker(kind: str, workers: int | None, scheduler: str | None) -> Cal
     """A function that makes executors, its arguments checked now: a mistake must not wait for the first cohort."""
     if kind not in KINDS:
         raise unknown("executor", kind, KINDS)
-    at_least("workers", 1 if workers is None else workers, 1)
+    _check_workers(workers)
+    if scheduler is not None and kind != "dask":
+        raise ValueError(f"scheduler {scheduler!r} goes with --executor dask, got --executor {kind}")
     check_cache()
     ready = [dask(scheduler)] if kind == "dask" else []
     return lambda: ready.pop() if ready else make_executor(kind, workers, scheduler)

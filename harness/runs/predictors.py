@@ -33,7 +33,7 @@ def parse(text: str) -> PredictorSpec:
     match = _CALL.fullmatch(text.strip())
     if match is None or match["name"] not in KINDS:
         raise unknown("predictor", text, (*KINDS[:2], "mlp(50)", "mlp(64,64,relu)", "own", "file.py:function"))
-    words = [word.strip() for word in (match["inside"] or "").split(",") if word.strip()]
+    words = [word.strip() for word in match["inside"].split(",")] if (match["inside"] or "").strip() else []
     if match["name"] == "table":
         _refuse(text, words)
         return PredictorSpec("table", pinned=True, inputs="most-states")
@@ -49,25 +49,32 @@ def _refuse(text: str, words: list[str]) -> None:
 
 
 def _mlp(text: str, words: list[str]) -> PredictorSpec:
-    hidden, rest = [], {"activation": "tanh", "inputs": "states"}
-    pinned = False
+    hidden: list[int] = []
+    rest: dict[str, str] = {}
+
+    def once(key: str, value: str) -> None:
+        if key in rest:
+            raise ValueError(f"predictor {text!r}: {key} is given twice")
+        rest[key] = value
+
     for word in words:
         key, sign, value = (part.strip() for part in word.partition("="))
-        if re.fullmatch(r"[-+]?\d+", word):
+        if re.fullmatch(r"[-+]?\d{1,18}", word, re.ASCII):
             if int(word) < 1:
                 raise ValueError(f"predictor {text!r}: a layer must have at least 1 unit, got {word}")
             hidden.append(int(word))
         elif word == "pinned":
-            pinned = True
+            once("pinned", word)
         elif sign and key == "inputs":
             look_up("inputs", value, dict.fromkeys(("states", "most-states", "features")))
-            rest["inputs"] = value
+            once("inputs", value)
         else:
             look_up("activation", word, dict.fromkeys(ACTIVATIONS))
-            rest["activation"] = word
+            once("activation", word)
     if not hidden:
         raise ValueError(f"predictor {text!r} needs at least one layer, as in 'mlp(50)'")
-    return PredictorSpec("mlp", tuple(hidden), rest["activation"], pinned, rest["inputs"])
+    activation, inputs = rest.get("activation", "tanh"), rest.get("inputs", "states")
+    return PredictorSpec("mlp", tuple(hidden), activation, "pinned" in rest, inputs)
 
 
 def shown(spec: PredictorSpec) -> str:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Integers, at_least, positive
+from algorithms.checks import Integers, positive, whole
 from algorithms.names import look_up
 from algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
 from algorithms.targets import target_class
@@ -18,6 +19,9 @@ from harness.plugins import canonical_problem
 
 COHORT = 16  # lanes that run and are stored together, unless a learner says otherwise
 CHECKPOINTS = 25
+MOST_SEEDS = 1_000_000  # lanes of one run
+MOST_STEPS = 100_000_000  # the factors of a schedule are an array: a gigabyte of them
+MOST_UNITS = 10_000_000  # weights of a network, of which every lane has its own
 FAR = 1e6  # a lane whose RMS value passes this multiple of its start has diverged, finite or not
 
 
@@ -104,6 +108,13 @@ class PredictorSpec:
     inputs: str = "states"
     file: FileRef | None = None
 
+    def __post_init__(self) -> None:
+        for units in self.hidden:
+            whole("units of a layer", units, 1, MOST_UNITS)
+        weights = sum(first * second for first, second in pairwise(self.hidden))
+        if weights > MOST_UNITS:
+            raise ValueError(f"layers {self.hidden} must have at most {MOST_UNITS} weights, got {weights}")
+
 
 @dataclass(frozen=True)
 class Learner:
@@ -133,7 +144,7 @@ class Learner:
         for name in ("alpha", "beta", "spread"):
             positive(name, getattr(self, name))
             object.__setattr__(self, name, float(getattr(self, name)))
-        at_least("cohort", self.cohort, 1)
+        whole("cohort", self.cohort, 1)
         look_up("start", self.start, dict.fromkeys(("problem", "zeros")))
         if self.predictor.kind != "linear" and (self.average or self.extragradient):
             raise ValueError("averages and Mirror-Prox are for linear predictors, got a network")
@@ -165,6 +176,7 @@ class Probe:
     def __post_init__(self) -> None:
         if not self.times or any(later <= earlier for earlier, later in zip((-1, *self.times), self.times)):  # noqa: B905
             raise ValueError(f"times must rise from 0 or more, got {self.times}")
+        whole("steps", self.times[-1], 0, MOST_STEPS)
 
     @property
     def steps(self) -> int:
@@ -174,8 +186,8 @@ class Probe:
 
 def log_times(steps: int, checkpoints: int = CHECKPOINTS) -> tuple[int, ...]:
     """Log-spaced checkpoints from 0 to `steps`."""
-    at_least("steps", steps, 1)
-    at_least("checkpoints", checkpoints, 1)
+    whole("steps", steps, 1, MOST_STEPS)
+    whole("checkpoints", checkpoints, 1)
     points = np.geomspace(1, steps, checkpoints).round().astype(np.int64)
     return tuple(np.unique(np.concatenate([[0], points, [steps]])).tolist())
 
@@ -191,7 +203,7 @@ class RunSpec:
     axes: tuple[tuple[str, str | int], ...] = field(default=(("purpose", "transitions"),))
 
     def __post_init__(self) -> None:
-        at_least("root_seed", self.root_seed, 0)
+        whole("root_seed", self.root_seed, 0)
 
     def to_json(self) -> str:
         """As text, for workers and for the store."""
@@ -240,7 +252,7 @@ class Request:
     seeds: int
 
     def __post_init__(self) -> None:
-        at_least("seeds", self.seeds, 1)
+        whole("seeds", self.seeds, 1, MOST_SEEDS)
 
     @property
     def cohorts(self) -> range:

@@ -14,6 +14,13 @@ from types import FrameType
 
 GRACE = 2.0  # seconds beyond the limit until a worker that does not hear it is ended
 AGAIN = 0.2  # a limit rings until it is heard: code may swallow an exception
+LONGEST = 365 * 24 * 3600.0  # seconds; the alarm takes no infinity
+
+
+def check_timeout(seconds: float | None) -> None:
+    """None, or a number of seconds that the alarm can count."""
+    if seconds is not None and not 0 < seconds <= LONGEST:
+        raise ValueError(f"timeout must be positive and at most {LONGEST:.0f} seconds, a year, got {seconds}")
 
 
 @contextlib.contextmanager

@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import at_least, within
+from algorithms.checks import whole, within
 from algorithms.streams import generator
 from harness.oracle.mdp import FiniteMDP, Transitions, mix, optimal_policy
 from harness.oracle.problem import Problem
+
+MOST = 10_000_000  # numbers in an array of a random MDP: a laptop holds them
 
 
 def random_mdp(states: int = 10, actions: int = 2, features: int = 4, gamma: float = 0.9, seed: int = 0) -> Problem:
     """Rows of P and rewards uniform, both policies random, Gaussian features with one constant."""
     for name, value in (("states", states), ("actions", actions), ("features", features)):
-        at_least(name, value, 1)
+        whole(name, value, 1, MOST)
+    if states**2 * actions > MOST or states * features > MOST:
+        raise ValueError(f"states² × actions and states × features must be at most {MOST}, got {states=}, {actions=}")
     rng = generator(seed, problem="random_mdp", states=states, actions=actions, features=features)
     P = rng.random((states, actions, states))
     X = rng.normal(size=(states, features))
@@ -84,6 +88,7 @@ def _optimally_targeted(
     name: str, rows: list, states: int, actions: int, gamma: float, explore: float, start: np.ndarray
 ) -> FiniteMDP:
     """Tabular features; the target is optimal, the behaviour the same with some uniform actions."""
+    within("explore", explore, 0.0, 1.0)
     uniform = np.full((states, actions), 1.0 / actions)
     mdp = FiniteMDP(
         name=name,

@@ -61,8 +61,10 @@ def test_semi_gradient_td_promises_no_stability():
         ("gtd2(3)", "'gtd2' takes no parameter"),
         ("greedy_gq(x)", "eta must be a number, got 'x'"),
         ("greedy_gq(kappa=1)", "takes 'eta', got 'kappa'"),
-        ("greedy_gq(2)", r"eta must be in \[0, 1\], got 2"),
-        ("tdrc(-1)", "kappa must be at least 0, got -1"),
+        ("greedy_gq(2)", r"^eta must be in \[0, 1\], got 2"),
+        ("greedy_gq(nan)", r"^eta must be in \[0, 1\], got nan"),
+        ("tdrc(-1)", r"^kappa must be at least 0, got -1"),
+        ("tdrc(inf)", r"^kappa must be finite, got inf"),
         ("a b", "write a name"),
     ],
 )
@@ -102,6 +104,13 @@ def _wrong():
         (adds_one, "'adds_one' is not linear"),
         (none, "must return Cotangents.*got None"),
     ]
+
+
+@pytest.mark.parametrize("eta", [0.1234567891, 1 / 3, 1e-9, 0.5])
+def test_a_rule_is_found_again_by_its_name(eta):
+    name = rules.greedy_gq(eta).name
+    assert rules.find_rule(name).coefficients(1.0)[1, 1] == eta
+    assert rules.find_rule(name).name == name
 
 
 @pytest.mark.parametrize(("function", "says"), _wrong(), ids=lambda x: getattr(x, "__name__", ""))

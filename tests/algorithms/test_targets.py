@@ -129,12 +129,24 @@ def test_cramer_distance_is_the_integral():
     assert sup_cramer_distance(F, G, 0.5) == max(np.sqrt(0.5 * ((F - G) ** 2).sum(1)))
 
 
-def test_float32_positions_choose_the_same_floor_indices():
-    target = CdfTarget(-1.0, 1.0, 21, "floor")
+@pytest.mark.parametrize("projection", sorted(PROJECTIONS))
+def test_rounding_in_float64_moves_no_index(projection):
+    target = CdfTarget(-1.0, 1.0, 21, projection)
     exact = np.arange(-10, 11) * target.spacing
-    rows = target.shift(exact, 1.0).row
-    rows32 = target.shift(exact.astype(np.float64) * (1 + 1e-12), 1.0).row
-    assert (rows == rows32).all()
+    for factor in (1 - 1e-12, 1 + 1e-12):
+        assert (target.shift(exact, 1.0).row == target.shift(exact * factor, 1.0).row).all()
+
+
+@pytest.mark.parametrize("projection", sorted(PROJECTIONS))
+def test_an_engine_in_float32_has_the_indices_of_float64(projection):
+    target = CdfTarget(-1.0, 1.0, 21, projection)
+    shift = target.shift(np.arange(-10, 11) * target.spacing, 1.0)
+    coarse = shift.tensors(torch.float32)
+    assert coarse.weight.dtype is coarse.constant.dtype is torch.float32
+    assert (coarse.row.numpy() == shift.row).all()
+    f = np.random.default_rng(0).random((21, target.outputs))
+    expected = (shift.matrix() @ f[..., None])[..., 0] + shift.constant
+    np.testing.assert_allclose(coarse.apply(torch.as_tensor(f, dtype=torch.float32)).numpy(), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ GOOD = ["run", "--problem", "baird", "--rule", "gtd2", "--alpha", "0.1", "--beta
         (["suite", "gradients", "--junit", "/no/such/x.xml"], "no folder '/no/such' to write 'x.xml' into"),
         ([*GOOD, "--seeds", "0"], "seeds must be at least 1, got 0"),
         ([*GOOD, "--steps", "0"], "steps must be at least 1"),
-        ([*GOOD, "--timeout", "-1"], "timeout must be positive, got -1"),
+        ([*GOOD, "--timeout", "-1"], "timeout must be positive"),
         ([*GOOD, "--executor", "pol"], "no executor 'pol'; did you mean 'pool'?"),
         ([*GOOD, "--workers", "0"], "workers must be at least 1"),
         ([*GOOD, "--executor", "dask"], "scheduler must be given"),

@@ -64,6 +64,12 @@ def test_parts_of_a_run_join():
         assert torch.equal(a, b)
     with pytest.raises(ValueError, match=r"snapshots must be in \[300, 310\], got 311 … 311"):
         loop.run(whole, 10, 0.1, 0.2, snapshots=[311])
+    with pytest.raises(ValueError, match="snapshots must be whole numbers"):
+        loop.run(whole, 10, 0.1, 0.2, snapshots=[300.5])
+    with pytest.raises(ValueError, match="steps must be at least 0, got -1"):
+        loop.run(whole, -1, 0.1, 0.2)
+    with pytest.raises(ValueError, match="theta must have shape"):
+        loop.start(engine.init(generators(0, range(2))), streams)
 
 
 def test_a_lane_run_alone_equals_the_lane_among_64_and_death_stays_at_home():

@@ -5,18 +5,20 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from html import escape
 from pathlib import Path
 
 import html5lib
 import numpy as np
 import pytest
 
+from harness.commands.compare import _drawn, _print, content_key, contestants, repeat, split
 from harness.commands.compare import compare as compare_command
-from harness.commands.compare import content_key, contestants, repeat, split
-from harness.compare.contest import Grid
+from harness.compare.contest import Contestant, Grid
 from harness.judging.statistics import median_interval
 from harness.report.page import page
 from harness.report.words import answer, sparkline
+from harness.runs.rule_files import reference
 from tests.harness.compare.test_comparison import weighed
 from tests.harness.test_cli import dgtd
 
@@ -248,8 +250,53 @@ def test_the_command_that_is_shown_repeats_the_run():
     assert repeat(options | {"alpha": 0.01234567891, "seeds": 5}) == "dgtd compare --seeds 5 --alpha 0.01234567891"
 
 
+def test_a_users_own_files_beside_the_figures_stay(tmp_path):
+    """What the last report showed is removed; whatever else lies there is the user's, however it is called."""
+    figures = tmp_path / "figures"
+    figures.mkdir()
+    own = [figures / name for name in ("learning-mine.png", "law-notes.pdf", "spread.txt", "survival.old.svg")]
+    for path in own:
+        path.write_text("mine")
+    found = weighed([np.linspace(0.1, 0.3, 6)])
+    page(found, "dgtd compare", tmp_path)
+    ours = {path.name for path in figures.iterdir()} - {path.name for path in own}
+    assert "learning-boyan.svg" in ours
+    html = tmp_path / "report.html"
+    html.write_text(html.read_text(encoding="utf-8").replace("learning-boyan", "learning-before"), encoding="utf-8")
+    (figures / "learning-before.svg").write_text("by the last report")
+    page(found, "dgtd compare", tmp_path)
+    assert not (figures / "learning-before.svg").exists()
+    assert [path.read_text() for path in own] == ["mine"] * 4
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "null", '"key"', "{", "[{}]", '{"key": []}', "", "\x00"])
+def test_whatever_compare_json_holds_the_report_is_drawn_again(tmp_path, content):
+    (tmp_path / "compare.json").write_text(content)
+    (tmp_path / "report.html").write_text('<figure data-file="x">')
+    assert not _drawn(tmp_path, "key")
+
+
+RULES = ("gtd2", "tdc", "td", "gtd2_sb", "tdc_sb", "residual_gradient")
+STRANGE_LABELS = ("$x_{$", "a\\1\\g<9>", "[/x] [bold]", "<b>&amp;", "%s {0}", "名前")
+
+
+def test_names_with_markup_are_names_in_figures_page_and_table(tmp_path, capsys):
+    people = [Contestant(reference(rule), "value", label) for rule, label in zip(RULES, STRANGE_LABELS, strict=True)]
+    found = weighed([np.linspace(0.1, 0.3, 6)] * len(people), people)
+    html = page(found, "dgtd compare --rules '$x$\\1'", tmp_path).read_text(encoding="utf-8")
+    html5lib.HTMLParser(strict=True).parse(html)
+    _print(found, tmp_path, "dgtd compare '[/x]'")
+    shown = capsys.readouterr().out
+    for who in found.contest.contestants:
+        assert escape(who.label) in html
+        assert who.alias.split()[0] in shown
+    drawn = (tmp_path / "figures" / "learning-boyan.svg").read_text(encoding="utf-8")
+    assert "$x_{$" in drawn
+
+
 def test_names_are_split_outside_brackets_only():
     assert split("a, random_mdp(states=3, seed=1),a,") == ("a", "random_mdp(states=3, seed=1)")
+    assert split("a,random_mdp(states=3,b") == ("a", "random_mdp(states=3,b")
 
 
 def test_sparklines_show_falls_and_losses():

@@ -23,8 +23,8 @@ def entry(who, final, contest):
     return Performance("boyan", who, spec, Choice((0.1, 0.1)), times, curves, lost, np.zeros((len(lost), 0)))
 
 
-def weighed(finals):
-    people = [Contestant(reference(name), "value") for name in ("gtd2", "tdc", "td")][: len(finals)]
+def weighed(finals, people=None):
+    people = people or [Contestant(reference(name), "value") for name in ("gtd2", "tdc", "td")][: len(finals)]
     contest = Contest(("boyan",), tuple(people), steps=1000, seeds=len(finals[0]), steps_given=(0.1, 0.1))
     entries = [entry(who, final, contest) for who, final in zip(people, finals, strict=True)]
     return Comparison(contest, entries, _duels(contest, entries))

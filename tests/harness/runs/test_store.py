@@ -1,5 +1,7 @@
 """The store: nothing overwritten, nothing lost, older and broken files said."""
 
+import csv
+import io
 import json
 import os
 import sqlite3
@@ -8,6 +10,7 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -229,7 +232,7 @@ def test_a_torn_file_is_one_clear_line(tmp_path):
         done = dgtd(*words, "--store", str(path))
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
-        assert "it is damaged: `dgtd store check` says what" in done.stderr
+        assert "it is damaged (database disk image is malformed): `dgtd store check` says what" in done.stderr
 
 
 def test_a_store_that_is_deleted_in_the_middle_is_noticed(tmp_path):
@@ -316,3 +319,36 @@ def test_read_only_media_can_be_read(schema):
         assert done.stdout == "1 gtd2\n", done.stderr
         assert path.read_bytes() == before
         Path(folder).chmod(0o755)
+
+
+def test_a_store_of_several_versions_is_exported_as_one_table(tmp_path):
+    """Older runs have fewer columns, and come first."""
+    path = older_store(tmp_path / "s.sqlite")
+    with closing(sqlite3.connect(path)) as db:
+        few = {key: value for key, value in OLD_SPEC.items() if key not in ("radius", "average", "schedule")}
+        db.execute("UPDATE runs SET spec = ?, created = '1970'", (json.dumps(few),))
+        db.commit()
+    run_all(path, [Request(spec(), 2)])
+    for words in (("--out", "x.csv"), ("--format", "parquet", "--out", "x.parquet"), ()):
+        done = dgtd("export", "--store", str(path), *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    table = list(csv.DictReader((tmp_path / "x.csv").read_text(encoding="utf-8").splitlines()))
+    assert [row["schedule"] for row in table] == [""] + ["constant"] * 16
+    assert done.stdout.splitlines()[0] == ",".join(table[0])
+
+
+def test_a_csv_cell_is_never_a_formula(tmp_path):
+    path = older_store(tmp_path / "s.sqlite")
+    wrong = {"=": "=1+1", "+": "+cmd", "-": "-2+3", "@": "@SUM(A1)", "tab": "\t=1"}
+    with closing(sqlite3.connect(path)) as db:
+        for seed, text in enumerate(wrong.values(), start=1):
+            db.execute(
+                "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, what) "
+                "VALUES ('old', ?, 'budget spent', -1, 2, ?, 0.1, ?)",
+                (seed, (-np.ones((2, 3))).tobytes(), text),
+            )
+        db.commit()
+    done = dgtd("export", "--store", str(path), cwd=tmp_path)
+    table = list(csv.DictReader(io.StringIO(done.stdout, newline="")))
+    assert [row["error"] for row in table] == ["", *(f"'{text}" for text in wrong.values())]
+    assert [float(row["rmspbe"]) for row in table] == [1.0] + [-1.0] * len(wrong)  # a negative number is a number
