@@ -43,8 +43,8 @@ class Shift:
 
     def check(self, leading: tuple[int, ...]) -> None:
         """The arrays fit each other and transitions of shape `leading`; compiled code indexes with `row` unchecked."""
-        shape("shift.row", self.row, (*leading, None))
-        n = self.row.shape[-1]
+        n = self.row.shape[-1] if self.row.ndim else 0
+        shape("shift.row", self.row, (*leading, n))
         shape("shift.weight", self.weight, (*leading, 2, n))
         shape("shift.constant", self.constant, (*leading, n))
         if not np.issubdtype(self.row.dtype, np.integer):

@@ -116,7 +116,7 @@ class LinearEngine:
         check_steps(alpha, beta)
         if not radius > 0:
             raise ValueError(f"radius must be positive, got {radius}")
-        at = np.unique(integers("snapshots", snapshots))
+        at = np.unique(integers("snapshots", snapshots)) if np.size(snapshots) else np.empty(0, dtype=np.int64)
         if len(at) and not (state.steps <= at[0] and at[-1] <= state.steps + steps):
             raise ValueError(f"snapshots must be in [{state.steps}, {state.steps + steps}], got {at[0]} … {at[-1]}")
         shapes = [len(at), len(at) if keep_w else 0, *[len(at) if average else 0] * 2]
@@ -139,7 +139,7 @@ class LinearEngine:
 
     def _check_state(self, state: LinearState) -> None:
         """Its arrays fit this engine and each other: compiled code looks at no length."""
-        shape("theta", state.theta, (None, self.target.outputs, self.features.shape[1]))
+        shape("theta", state.theta, (len(state.theta), self.target.outputs, self.features.shape[1]))
         for name in ("w", "theta_mean", "w_mean"):
             shape(name, getattr(state, name), state.theta.shape)
         for name in ("mass", "died"):

@@ -92,8 +92,9 @@ class TransitionTable:
 
     def batch(self, outcome: Integers, inputs: Floats, target: Affine) -> Batch:
         """The transitions with these outcome numbers [lanes, batch], with `inputs` [states, k] for x."""
-        outcome = integers("outcome", outcome)
-        within("outcome", outcome, 0, len(self.probability) - 1)
+        outcome, last = integers("outcome", outcome), len(self.probability) - 1
+        if outcome.size and not (outcome.min() >= 0 and outcome.max() <= last):
+            raise ValueError(f"outcome must be in [0, {last}], got {outcome.min()} … {outcome.max()}")
         shift = target.shift(self.reward, self.discount).take(outcome)
         x, x_next = inputs[self.state[outcome]], inputs[self.next_state[outcome]]
         return Batch(x, x_next, shift, self.rho[outcome])

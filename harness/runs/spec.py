@@ -21,7 +21,7 @@ COHORT = 16  # lanes that run and are stored together, unless a learner says oth
 CHECKPOINTS = 25
 MOST_SEEDS = 1_000_000  # lanes of one run
 MOST_STEPS = 100_000_000  # the factors of a schedule are an array: a gigabyte of them
-MOST_UNITS = 10_000_000  # weights of a network, of which every lane has its own
+MOST_WEIGHTS = 10_000_000  # weights of a network, of which every lane has its own
 FAR = 1e6  # a lane whose RMS value passes this multiple of its start has diverged, finite or not
 
 
@@ -110,10 +110,10 @@ class PredictorSpec:
 
     def __post_init__(self) -> None:
         for units in self.hidden:
-            whole("units of a layer", units, 1, MOST_UNITS)
+            whole("units of a layer", units, 1, MOST_WEIGHTS)
         weights = sum(first * second for first, second in pairwise(self.hidden))
-        if weights > MOST_UNITS:
-            raise ValueError(f"layers {self.hidden} must have at most {MOST_UNITS} weights, got {weights}")
+        if weights > MOST_WEIGHTS:
+            raise ValueError(f"layers {self.hidden} must have at most {MOST_WEIGHTS} weights, got {weights}")
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,10 @@ LONGEST = 365 * 24 * 3600.0  # seconds; the alarm takes no infinity
 
 def check_timeout(seconds: float | None) -> None:
     """None, or a number of seconds that the alarm can count."""
-    if seconds is not None and not 0 < seconds <= LONGEST:
-        raise ValueError(f"timeout must be positive and at most {LONGEST:.0f} seconds, a year, got {seconds}")
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"timeout must be positive, got {seconds}")
+    if seconds is not None and seconds > LONGEST:
+        raise ValueError(f"timeout must be at most {LONGEST:.0f} seconds, a year, got {seconds}")
 
 
 @contextlib.contextmanager

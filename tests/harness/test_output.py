@@ -147,7 +147,7 @@ def test_why_lanes_have_no_numbers_is_said_on_stderr(tmp_path):
 
 def test_limits_hold_for_callers_too(tmp_path):
     for seconds in (float("inf"), float("nan"), 0.0, -1.0, 1e12):
-        with Store(tmp_path / "s.sqlite") as store, pytest.raises(ValueError, match="timeout must be positive"):
+        with Store(tmp_path / "s.sqlite") as store, pytest.raises(ValueError, match="timeout must be"):
             execute([Request(spec(), 1)], store, InProcess, timeout=seconds)
     for workers in (0, 1_000_000, 1.5):
         with pytest.raises(ValueError, match="workers must be"):
