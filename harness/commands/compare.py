@@ -47,6 +47,7 @@ def compare(
     from harness.compare.comparison import compare as weigh
     from harness.compare.contest import Contest, choose
     from harness.report.page import page, writable
+    from harness.report.words import undecidable
     from harness.runs.driver import execute
     from harness.runs.predictors import parse
 
@@ -62,6 +63,8 @@ def compare(
         steps_given=None if alpha is None or beta is None else (alpha, beta),
         predictor=None if predictor is None else parse(predictor),
     )  # fmt: skip
+    if words := undecidable(contest):
+        print(f"dgtd: {words}", file=sys.stderr)
     make = where.make
     writable(out)
     command = repeat(locals() | {"store": where.store})
@@ -222,7 +225,8 @@ def _print(found: Any, path: Path, command: str) -> None:
             for metric, number in (("rmspbe", "final"), ("rmspbe", "auc"), ("rmsve", "final")):
                 interval = median_interval(entry.numbers(metric)[number], ALPHA)
                 star = " ★" if found.winner(problem, metric, number) == entry.who.label else ""
-                cells.append(f"{interval.estimate:.3g} [{interval.low:.2g}, {interval.high:.2g}]{star}")
+                bounds = f" [{interval.low:.2g}, {interval.high:.2g}]" if interval.low > -np.inf else ""
+                cells.append(f"{interval.estimate:.3g}{bounds}{star}")
             lost = f"{entry.diverged} of {len(entry.outcomes)}"
             values = entry.of("rmspbe")
             curve = sparkline(np.median(np.where(np.isfinite(values), values, np.inf), axis=0)[1:])
@@ -231,8 +235,9 @@ def _print(found: Any, path: Path, command: str) -> None:
                  f"{entry.microseconds:.2g}", curve]
             )  # fmt: skip
         print_table(problem, columns, rows, numbers={1, 2, 3, 4, 5, 7})
-    say(answer(found))
-    say("★ lower than every other rule, by paired tests. [ ] 95 % intervals of the median.")
+    head, *rest = answer(found)
+    say("\n".join([head, *(f"  · {line}" for line in rest)]))
+    say("★ lowest area, by paired tests against every other rule. [ ] 95 % intervals of the median.")
     sweep = sum(entry.choice.seconds for entry in found.entries)
     if sweep:
         say(f"The sweep behind the step sizes took {sweep:.0f} s of one core, on seeds of its own.")

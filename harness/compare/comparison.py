@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -25,6 +26,8 @@ from harness.runs.store import Store
 from harness.runs.trial import gone
 
 ALPHA = 0.05  # of every interval, and of all winners of one command together
+PRIMARY = ("rmspbe", "auc")  # tested, with winners; every other number is description
+POWER = 0.8  # of 'about n seeds would tell'
 TARGET = 0.1  # 'steps to target': RMSPBE at this share of its start
 NAMES = {
     "rmspbe": "RMSPBE", "rmsve": "value error", "rdmspbe": "D-MSPBE (root)", "cramer": "Cramér distance",
@@ -83,7 +86,10 @@ class Performance:
 
 @dataclass(frozen=True)
 class Duel:
-    """A paired test: A against B on one problem, by one number of one metric; `p` is Holm's, over the whole command."""
+    """A against B on one problem, by one number of one metric, on the same seeds.
+
+    p   Holm's, over the tests of the whole command; NaN for a number that is only described
+    """
 
     problem: str
     metric: str
@@ -94,9 +100,19 @@ class Duel:
     p: float
 
     @property
+    def primary(self) -> bool:
+        """Whether it is tested."""
+        return (self.metric, self.number) == PRIMARY
+
+    @property
+    def identical(self) -> bool:
+        """Every lane of A is the lane of B."""
+        return self.result.identical
+
+    @property
     def winner(self) -> str | None:
         """Whoever is significantly lower."""
-        if self.p >= ALPHA or self.result.direction == 0:
+        if not self.p < ALPHA or self.result.direction == 0:
             return None
         return self.a if self.result.direction < 0 else self.b
 
@@ -112,6 +128,11 @@ class Comparison:
     def at(self, problem: str) -> list[Performance]:
         """The entries of a problem, in the order asked for."""
         return [entry for entry in self.entries if entry.problem == problem]
+
+    def duel(self, problem: str, a: Contestant, b: Contestant) -> Duel:
+        """The test of two contestants on a problem."""
+        (found,) = [d for d in self.duels if d.primary and (d.problem, d.a, d.b) == (problem, a.label, b.label)]
+        return found
 
     def winner(self, problem: str, metric: str, number: str) -> str | None:
         """Who beat every other, by the paired tests; None if nobody did."""
@@ -158,7 +179,7 @@ def _entry(contest: Contest, store: Store, problem: str, who: Contestant, choice
 
 
 def _duels(contest: Contest, entries: list[Performance]) -> list[Duel]:
-    """Every pair of contestants that share a metric, on each problem; Holm over all of them."""
+    """Every pair of contestants that share a metric, on each problem; the primary number is tested, Holm over all."""
     found: list[tuple[str, str, str, Performance, Performance, Paired]] = []
     for problem in contest.problems:
         here = [entry for entry in entries if entry.problem == problem]
@@ -169,11 +190,23 @@ def _duels(contest: Contest, entries: list[Performance]) -> list[Duel]:
                     for number in ours:
                         result = paired(_tidy(ours[number]), _tidy(theirs[number]), ALPHA)
                         found.append((problem, metric, number, a, b, result))
-    adjusted = holm([duel[-1].p for duel in found])
+    tested = [i for i, (_, metric, number, *_) in enumerate(found) if (metric, number) == PRIMARY]
+    adjusted = np.full(len(found), np.nan)
+    adjusted[tested] = holm([found[i][-1].p for i in tested])
     return [
         Duel(problem, metric, number, a.who.label, b.who.label, result, float(p))
         for (problem, metric, number, a, b, result), p in zip(found, adjusted, strict=True)
     ]
+
+
+def number_of_tests(contest: Contest) -> int:
+    """How many tests a command makes."""
+    return len(contest.problems) * math.comb(len(contest.contestants), 2)
+
+
+def seeds_to_decide(tests: int) -> int:
+    """The fewest seeds with which one of so many tests could find anything: a signed-rank p is at least 2^(1 − n)."""
+    return max(2, math.ceil(1 + math.log2(max(tests, 1) / ALPHA)))
 
 
 def _tidy(values: Floats) -> Floats:
@@ -212,12 +245,14 @@ def as_dict(found: Comparison) -> dict[str, Any]:
         "atoms": contest.atoms,
         "projection": contest.projection,
         "interval": f"median with order statistics, {1 - ALPHA:.0%}",
+        "primary": "area under RMSPBE: the number that is tested; the others are described",
+        "seeds_to_decide": seeds_to_decide(number_of_tests(contest)),
         "problems": problems,
         "tests": [
             {
                 "problem": d.problem, "metric": d.metric, "number": d.number, "a": d.a, "b": d.b,
                 "median_difference": d.result.median_difference, "p_holm": d.p, "p": d.result.p,
-                "a_better": _interval(d.result.better), "winner": d.winner,
+                "a_better": _interval(d.result.better), "identical": d.identical, "winner": d.winner,
             }
             for d in found.duels
         ],
@@ -254,6 +289,7 @@ def _numbers(found: Comparison, entry: Performance) -> dict[str, Any]:
             {"alpha": s.alpha, "beta": s.beta, "area": s.area, "diverged": s.diverged, "of": s.lanes}
             for s in entry.choice.sweep
         ],
+        "on_edge": list(entry.choice.on_edge),
         "sweep_seconds": entry.choice.seconds,
     }
 

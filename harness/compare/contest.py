@@ -161,6 +161,21 @@ class Choice:
     sweep: tuple[SweepPoint, ...] = ()
     seconds: float = 0.0
 
+    @property
+    def on_edge(self) -> tuple[str, ...]:
+        """Which of α and β/α is the smallest or largest of the grid: a better one may lie beyond."""
+        if len(self.sweep) < 2:
+            return ()
+        alpha, beta = self.best
+        alphas = sorted({point.alpha for point in self.sweep})
+        ratios = sorted({point.beta / point.alpha for point in self.sweep})
+        out = []
+        if len(alphas) > 1 and alpha in (alphas[0], alphas[-1]):
+            out.append("α")
+        if len(ratios) > 1 and beta / alpha in (ratios[0], ratios[-1]):
+            out.append("β/α")
+        return tuple(out)
+
 
 Choices = dict[tuple[str, Contestant], Choice]
 

@@ -136,6 +136,7 @@ class Paired:
     """Paired lanes of A and B: `p` two-sided Wilcoxon, `better` the chance that A is below B, ties counted half.
 
     direction   −1 if the signed ranks say that A is lower, 1 if B is: what p is about, whatever the median says
+    walsh       the share of pairs of lanes (a lane with itself too) whose gaps sum to less than 0, ties counted half
     """
 
     median_difference: float
@@ -143,6 +144,14 @@ class Paired:
     better: Interval
     n: int
     direction: int = 0
+    walsh: float = 0.5
+    identical: bool = False
+
+    def lanes_to_tell(self, false_alarm: float, power: float) -> int | None:
+        """How many pairs the test would need for this, if it is so (Noether 1987); None if it would need very many."""
+        effect = abs(self.walsh - 0.5)
+        z = stats.norm.isf(false_alarm / 2) + stats.norm.isf(1 - power)
+        return int(np.ceil(z * z / (3 * effect * effect))) if effect > 0.01 else None
 
 
 def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Paired:
@@ -159,7 +168,10 @@ def paired(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Paired:
     low, high = (proportion_interval(wins + half, len(gap), false_alarm) for half in (ties // 2, -(-ties // 2)))
     better = Interval((wins + ties / 2) / len(gap), low.low, high.high, len(gap))
     middle = np.sort(gap)[(len(gap) - 1) // 2]  # no mean of two: they may be infinite, of either sign
-    return Paired(float(middle), p, better, len(gap), int(np.sign(signed.sum())))
+    with np.errstate(invalid="ignore"):
+        sums = np.nan_to_num(gap[:, None] + gap[None, :], nan=0.0)[np.triu_indices(len(gap))]
+    walsh = float(((sums < 0) + 0.5 * (sums == 0)).mean())
+    return Paired(float(middle), p, better, len(gap), int(np.sign(signed.sum())), walsh, bool((gap == 0).all()))
 
 
 def _signed_rank_p(signed: Floats) -> float:
@@ -199,6 +211,14 @@ def _clean(values: ArrayLike) -> Floats:
     if not np.isfinite(x).all():
         raise ValueError(f"values must be finite, got {x[~np.isfinite(x)][0]}")
     return x
+
+
+def lanes_for_median(false_alarm: float) -> int:
+    """The fewest values whose median has an interval by order statistics."""
+    n = 1
+    while 2 * 0.5**n > false_alarm:
+        n += 1
+    return n
 
 
 def median_interval(values: ArrayLike, false_alarm: float) -> Interval:

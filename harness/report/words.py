@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.comparison import ALPHA, Comparison, Performance
+from harness.compare.comparison import ALPHA, POWER, Comparison, Duel, Performance, number_of_tests, seeds_to_decide
+from harness.compare.contest import Contest, Contestant
+from harness.judging.statistics import lanes_for_median
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -17,26 +19,105 @@ def question(found: Comparison) -> str:
     return f"Which of {names} reduces the projected Bellman error most on {where}, and which varies least?"
 
 
-def answer(found: Comparison) -> str:
-    """Two sentences, based on the tests only."""
-    return f"{_winners(found)} {_spread(found)}"
-
-
-def _winners(found: Comparison) -> str:
-    won: dict[str, list[str]] = {}
-    for problem in found.contest.problems:
-        if (label := found.winner(problem, "rmspbe", "auc")) is not None:
-            won.setdefault(label, []).append(problem)
-    none = [p for p in found.contest.problems if not any(p in places for places in won.values())]
-    parts = [f"{label} is lowest on {_list(places)}" for label, places in won.items()]
-    if none:
-        parts.append(f"no rule beats every other on {_list(none)}")
-    lost = sum(entry.diverged for entry in found.entries)
-    tail = f"; {lost} of {sum(len(e.outcomes) for e in found.entries)} lanes diverged" if lost else ""
-    return (
-        f"By the area under RMSPBE over {found.contest.seeds} paired seeds (signed ranks, Holm at {ALPHA:.0%}), "
-        f"{_list(parts)}{tail}."
+def answer(found: Comparison) -> list[str]:
+    """Sentences, what a reader wants to know first: form against form, rule against rule, cautions, and the spread."""
+    contest = found.contest
+    head = (
+        f"By the area under RMSPBE over {contest.seeds} paired seeds (signed ranks, Holm at {ALPHA:.0%} over "
+        f"{number_of_tests(contest)} tests):"
     )
+    return [head, *_meetings(found), *_cautions(found), _spread(found)]
+
+
+def undecidable(found: Contest) -> str:
+    """One sentence if no test could find anything with these seeds; said before anything runs, and in the report."""
+    tests = number_of_tests(found)
+    needed = seeds_to_decide(tests)
+    if not tests or found.seeds >= needed:
+        return ""
+    least = f"{min(1.0, tests * 2.0 ** (1 - found.seeds)):.3f}"
+    return (
+        f"{found.seeds} seeds can't decide {tests} tests, whatever they show (the smallest p is {least} after Holm): "
+        f"take at least {needed}, or fewer problems or rules"
+    )
+
+
+def _meetings(found: Comparison) -> list[str]:
+    """A sentence for each two contestants that differ in one thing: first in their form, then in their rule."""
+    who = found.contest.contestants
+    pairs = [(a, b) for i, a in enumerate(who) for b in who[i + 1 :]]
+    forms = [(a, b) for a, b in pairs if a.rule == b.rule and a.distributional != b.distributional]
+    rules = [(a, b) for a, b in pairs if a.rule != b.rule and a.target == b.target]
+    return [_meeting(found, a, b) for a, b in forms + rules]
+
+
+def _meeting(found: Comparison, a: Contestant, b: Contestant) -> str:
+    """B against A, so that a distributional form is the subject."""
+    duels = [found.duel(problem, a, b) for problem in found.contest.problems]
+    relations = {
+        "is lower than": [d for d in duels if d.winner == b.label],
+        "is higher than": [d for d in duels if d.winner == a.label],
+        "is identical, lane by lane, to": [d for d in duels if d.identical],
+        "is not told apart from": [d for d in duels if d.winner is None and not d.identical],
+    }
+    other, clauses = a.label, []
+    for relation, some in relations.items():
+        if some:
+            clauses.append(f"{relation} {other} on {_list([d.problem + _effect(found, d) for d in some])}")
+            other = "it"
+    return f"{b.label} {'; '.join(clauses)}."
+
+
+def _effect(found: Comparison, duel: Duel) -> str:
+    """How large the difference is, B against A, and in how many pairs B is lower; for an open one, what would tell."""
+    if duel.identical:
+        return ""
+    result = duel.result
+    lower = result.n * (1 - result.better.estimate)
+    (a,) = [entry for entry in found.at(duel.problem) if entry.who.label == duel.a]
+    typical = float(np.median(a.numbers(duel.metric)[duel.number]))
+    share = f"{-result.median_difference / typical:+.2%}, " if np.isfinite(typical) and typical > 0 else ""
+    size = f"{share}lower in {lower:g} of {result.n} pairs"
+    if duel.winner is None:
+        needed = result.lanes_to_tell(ALPHA, POWER)
+        size += f"; about {needed} seeds would tell" if needed else "; many seeds would not tell"
+    return f" ({size})"
+
+
+def _cautions(found: Comparison) -> list[str]:
+    """What a reader must know before believing the sentences above."""
+    out = []
+    if words := undecidable(found.contest):
+        out.append(words + ".")
+    if found.contest.seeds < lanes_for_median(ALPHA):
+        out.append(f"A {1 - ALPHA:.0%} interval of a median needs {lanes_for_median(ALPHA)} seeds, so none is shown.")
+    lost = sum(entry.diverged for entry in found.entries)
+    if lost:
+        out.append(f"{lost} of {sum(len(e.outcomes) for e in found.entries)} lanes diverged.")
+    edges = [
+        f"{e.who.label} on {e.problem} ({_list(list(e.choice.on_edge))})" for e in found.entries if e.choice.on_edge
+    ]
+    if edges:
+        out.append(f"On the edge of the sweep's grid, so that a better step size may lie beyond: {_list(edges)}.")
+    return out + _other_starts(found)
+
+
+def _other_starts(found: Comparison) -> list[str]:
+    """Forms of one rule that begin at different errors: their areas are not to be compared as they stand."""
+    out = []
+    for problem in found.contest.problems:
+        here = found.at(problem)
+        for a in here:
+            for b in here:
+                if a.who.rule != b.who.rule or a.who.distributional or not b.who.distributional:
+                    continue
+                starts = [float(np.median(each.of("rmspbe")[:, 0])) for each in (a, b)]
+                if abs(starts[0] - starts[1]) > 0.01 * max(starts):
+                    out.append(
+                        f"On {problem} {b.who.label} starts at RMSPBE {starts[1]:.3g} and {a.who.label} at "
+                        f"{starts[0]:.3g} (its features hold no constant): compare their falls, not their areas."
+                    )
+    return out
 
 
 def _spread(found: Comparison) -> str:

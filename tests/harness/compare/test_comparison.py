@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 
 from harness.compare.comparison import Comparison, Performance, _duels, _tidy
-from harness.compare.contest import Choice, Contest, Contestant, areas
+from harness.compare.contest import Choice, Contest, Contestant, SweepPoint, areas
 from harness.judging.statistics import paired, variance_ratio
-from harness.report.words import answer
+from harness.report.words import answer as sentences
 from harness.runs.rule_files import reference
 from harness.runs.spec import Outcome
+
+
+def answer(found):
+    """As one text."""
+    return " ".join(sentences(found))
 
 
 def entry(who, final, contest):
@@ -33,17 +38,84 @@ def weighed(finals, people=None):
 def test_a_winner_beats_every_other_or_nobody_wins():
     rng = np.random.default_rng(0)
     base = rng.uniform(0.2, 0.3, 30)
-    assert weighed([base, base + 0.05, base + 0.1]).winner("boyan", "rmspbe", "final") == "GTD2"
-    assert weighed([base, base, base + 0.1]).winner("boyan", "rmspbe", "final") is None
-    assert weighed([base, base + 1e-13, base + 0.1]).winner("boyan", "rmspbe", "final") is None
-    assert weighed([base, rng.permutation(base)]).winner("boyan", "rmspbe", "final") is None
+    assert weighed([base, base + 0.05, base + 0.1]).winner("boyan", "rmspbe", "auc") == "GTD2"
+    assert weighed([base, base, base + 0.1]).winner("boyan", "rmspbe", "auc") is None
+    assert weighed([base, base + 1e-13, base + 0.1]).winner("boyan", "rmspbe", "auc") is None
+    assert weighed([base, rng.permutation(base)]).winner("boyan", "rmspbe", "auc") is None
+
+
+FORMS = [Contestant(reference("gtd2"), "value"), Contestant(reference("gtd2"), "cdf")]
+
+
+def test_the_answer_says_what_is_lower_identical_open_and_by_how_much():
+    base = np.random.default_rng(0).uniform(0.2, 0.3, 30)
+    same = answer(weighed([base, base], FORMS))
+    assert "distributional GTD2 is identical, lane by lane, to GTD2 on boyan." in same
+    lower = answer(weighed([base, base - 0.05], FORMS))
+    assert "distributional GTD2 is lower than GTD2 on boyan (" in lower
+    assert "lower in 30 of 30 pairs" in lower
+    higher = answer(weighed([base, base + 0.05], FORMS))
+    assert "distributional GTD2 is higher than GTD2 on boyan (+" in higher
+    gap = np.random.default_rng(1).normal(0.001, 0.01, 30)
+    open_ = answer(weighed([base, base + gap], FORMS))
+    assert "distributional GTD2 is not told apart from GTD2 on boyan (" in open_
+    assert "seeds would" in open_
+
+
+def test_too_few_seeds_are_said_and_give_no_interval():
+    base = np.linspace(0.2, 0.3, 5)
+    words = answer(weighed([base, base - 0.05], FORMS))
+    assert (
+        "5 seeds can't decide 1 tests, whatever they show (the smallest p is 0.062 after Holm): take at least 6"
+        in words
+    )
+    assert "A 95% interval of a median needs 6 seeds, so none is shown." in words
+
+
+def test_a_form_that_starts_elsewhere_is_flagged():
+    found = weighed([np.full(12, 0.2), np.full(12, 0.3)], FORMS)
+    assert "starts at" not in answer(found)
+    found.entries[1].curves[:, 0] *= 9.0
+    assert "On boyan distributional GTD2 starts at RMSPBE 9 and GTD2 at 1 (its features hold no constant)" in answer(
+        found
+    )
+
+
+def test_a_step_size_on_the_edge_of_its_grid_is_flagged():
+    def choice(best):
+        grid = [(a, r * a) for a in (0.1, 0.2, 0.4) for r in (1.0, 2.0, 4.0)]
+        return Choice(best, tuple(SweepPoint(a, b, 1.0, 0, 16) for a, b in grid))
+
+    assert choice((0.2, 0.4)).on_edge == ()
+    assert choice((0.1, 0.2)).on_edge == ("α",)
+    assert choice((0.2, 0.8)).on_edge == ("β/α",)
+    assert choice((0.4, 0.4)).on_edge == ("α", "β/α")
+    assert Choice((0.1, 0.1)).on_edge == ()
+    found = weighed([np.full(12, 0.2), np.full(12, 0.3)], FORMS)
+    found.entries[0].choice = choice((0.1, 0.4))
+    assert (
+        "On the edge of the sweep's grid, so that a better step size may lie beyond: GTD2 on boyan (α and β/α)."
+        in answer(found)
+    )
+
+
+def test_the_seeds_that_would_tell_do_tell():
+    """A planted difference: as many pairs as Noether's formula names find it about four times out of five."""
+    rng = np.random.default_rng(0)
+    many = paired(rng.normal(0.4, 1.0, 4000), np.zeros(4000))
+    needed = many.lanes_to_tell(0.05, 0.8)
+    found = [paired(rng.normal(0.4, 1.0, needed), np.zeros(needed)).p < 0.05 for _ in range(1000)]
+    assert 40 < needed < 65
+    assert 0.74 < np.mean(found) < 0.87
+    assert paired(np.zeros(9), np.zeros(9)).identical
+    assert paired(np.zeros(9), np.zeros(9)).lanes_to_tell(0.05, 0.8) is None
 
 
 def test_diverged_lanes_lose_and_are_counted():
     base = np.full(30, 0.2) + np.arange(30) * 1e-3
     lost = np.where(np.arange(30) < 25, np.inf, base - 0.1)
     found = weighed([base, lost])
-    assert found.winner("boyan", "rmspbe", "final") == "GTD2"
+    assert found.winner("boyan", "rmspbe", "auc") == "GTD2"
     assert found.entries[1].diverged == 25
     assert "25 of 60 lanes diverged" in answer(found)
     assert found.entries[1].alive[-1] == pytest.approx(5 / 30)
@@ -55,7 +127,7 @@ def test_a_lane_that_diverged_loses_however_finite_it_still_is():
     found = weighed([base, base - 0.1])
     found.entries[1].outcomes[:] = [Outcome.DIVERGED] * 12
     again = Comparison(found.contest, found.entries, _duels(found.contest, found.entries))
-    assert again.winner("boyan", "rmspbe", "final") == "GTD2"
+    assert again.winner("boyan", "rmspbe", "auc") == "GTD2"
     assert np.isinf(found.entries[1].numbers("rmspbe")["auc"]).all()
 
 
