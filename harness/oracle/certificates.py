@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from algorithms.checks import Floats, Integers
+from algorithms.checks import Floats, Integers, within
 from algorithms.engines.linear import LinearEngine
 from algorithms.rule import Rule
 from algorithms.stepping import check_steps
@@ -33,7 +33,8 @@ from harness.oracle.mdp import FiniteMDP
 from harness.oracle.radius import Bracket, Map, bracket
 
 MOST = 50_000_000  # numbers in the factors of the random matrices
-STRIDE = 50  # steps between rescalings of a long product
+LARGEST_STEP = 1e6  # beyond it second moments are lost in rounding
+STRIDE = 50  # steps between rescalings of a long product, or fewer where a step is large
 
 
 class Class(StrEnum):
@@ -100,6 +101,8 @@ class Dynamics:
 
     def __init__(self, rule: Rule, mdp: FiniteMDP, target: Target, alpha: float, beta: float) -> None:
         check_steps(alpha, beta)
+        within("alpha", alpha, 0.0, LARGEST_STEP)
+        within("beta", beta, 0.0, LARGEST_STEP)
         self.rule, self.mdp, self.target, self.alpha, self.beta = rule, mdp, target, alpha, beta
         left, singular, _ = np.linalg.svd(mdp.features, full_matrices=False)
         rank = int((singular > 1e-10 * singular[0]).sum())
@@ -159,6 +162,13 @@ class Dynamics:
         if self.uses_w:
             keep[self.size :] -= self.beta * self.rule.w_decay
         return keep
+
+    @cached_property
+    def stride(self) -> int:
+        """Steps after which the square of a product of Ms is still below 1e300, whatever the transitions."""
+        parts = [np.sqrt((factor**2).sum((1, 2))) for factor in (self._U, self._V)]
+        growth = np.abs(self._decay).max() + (parts[0] * parts[1]).max()
+        return max(1, min(STRIDE, int(150.0 / np.log10(max(growth, 2.0)))))
 
     def matrices(self) -> Floats:
         """M [transitions, side, side], written out."""
@@ -302,7 +312,7 @@ def log_growth(
     for point in range(points):
         until = steps * (point + 1) // points
         while state.steps < until:  # rescaled often enough never to overflow
-            engine.run(state, min(STRIDE, until - state.steps), dynamics.alpha, dynamics.beta)
+            engine.run(state, min(dynamics.stride, until - state.steps), dynamics.alpha, dynamics.beta)
             total += np.log(_rescale(state.theta, state.w))
         out[point] = total
     return out

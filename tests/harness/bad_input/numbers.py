@@ -48,6 +48,9 @@ def cases() -> Iterator[Case]:
         few = TEXTS if command is RUN else TEXTS[:4]
         for value in (*few, *NOT_WHOLE, *out_of_range):
             yield Case("whole", having(command, option, value), (option[2:],))
+    for option in ("--alpha", "--beta"):
+        for value in ("1e7", "1e200", "1e308"):
+            yield Case("float", having(CERTIFY, option, value), (f"{option[2:]} must be in",))
     for command in (SWEEP, COMPARE):
         for option in ("--alphas", "--ratios"):
             for value in LISTS:

@@ -261,3 +261,25 @@ def test_a_nonlinear_rule_has_no_certificate():
         certify(squashed, problem.mdp, problem.target(), 0.1, 0.1)
     with pytest.raises(ValueError, match="alpha must be positive"):
         certify(rules.td, problem.mdp, problem.target(), -0.1, 0.1)
+
+
+@pytest.mark.parametrize("step", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("kind", ["value", "cdf"])
+def test_large_steps_diverge_and_nothing_overflows(step, kind):
+    problem = find_problem("baird")
+    found = certify(rules.gtd2, problem.mdp, problem.target(kind, 5), step, step)
+    assert found.kind is Class.DIVERGING
+    assert np.isfinite(found.lyapunov).all()
+
+
+def test_steps_beyond_any_use_are_refused_by_name():
+    problem = find_problem("two_state")
+    for alpha, beta, name in ((1e7, 1.0, "alpha"), (1.0, 1e200, "beta")):
+        with pytest.raises(ValueError, match=f"{name} must be in"):
+            certify(rules.gtd2, problem.mdp, problem.target(), alpha, beta)
+
+
+def test_a_lift_that_fits_in_no_memory_is_refused_by_name():
+    problem = find_problem("taxi")
+    with pytest.raises(ValueError, match="atoms must be fewer, or the problem smaller"):
+        certify(rules.gtd2, problem.mdp, problem.target("cdf", 101), 0.1, 0.1)
