@@ -185,8 +185,13 @@ def main(arguments: list[str] | None = None) -> int:
     options: Any = parser.parse_args(arguments)
     if not options.factor > 1:
         parser.error(f"--factor must exceed 1, got {options.factor:g}")
+    return run(options.base, options.head, options.factor, options.bench)
+
+
+def run(base: str, head: str, factor: float = FACTOR, bench: str | None = None) -> int:
+    """Measure the repository in this folder, print the report, and return the outcome's code."""
     try:
-        report = compare(Gate(Path.cwd(), options.bench), options.base, options.head, options.factor)
+        report = compare(Gate(Path.cwd(), bench), base, head, factor)
     except NoBenchmarksError as error:
         report = Report(Code.NOTHING, [str(error)])
     except AsvError as error:

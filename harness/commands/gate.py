@@ -1,0 +1,20 @@
+"""`dgtd gate`: is one commit slower than another, or does it cost more?"""
+
+from __future__ import annotations
+
+import typer
+
+
+def gate(
+    base: str = typer.Argument(help="Commit to compare with."),
+    head: str = typer.Argument("HEAD", help="Commit to judge."),
+    factor: float | None = typer.Option(None, help="Times may grow by this factor; 1.3 by default."),
+    bench: str | None = typer.Option(None, help="Only the benchmarks that match this regular expression."),
+) -> int:
+    """Measure two commits of the repository in this folder by asv, in turns: a code for every outcome."""
+    from harness.asv.gate import run
+    from harness.asv.regressions import FACTOR
+
+    if factor is not None and not factor > 1:
+        raise ValueError(f"factor must exceed 1, got {factor:g}")
+    return run(base, head, factor or FACTOR, bench)
