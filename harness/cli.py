@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from harness.commands import certify, compare, doctor, gate, problem, rule, run, store, suite, sweep
+from harness.commands import certify, compare, doctor, export, gate, problem, rule, run, store, suite, sweep
 from harness.commands.output import Command, printable
 from harness.interrupts import listening
 
@@ -28,7 +28,7 @@ app.add_typer(problem.app, name="problem")
 app.add_typer(rule.app, name="rule")
 app.add_typer(store.app, name="store")
 for _command in (
-    compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, run.run, run.runs, run.export,
+    compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, run.run, run.runs, export.export,
     doctor.doctor, gate.gate,
 ):  # fmt: skip
     app.command(cls=Command)(_command)

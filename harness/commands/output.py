@@ -103,7 +103,7 @@ def open_store(path: Path) -> Iterator[Store]:
 
 
 @contextmanager
-def open_to_read(path: Path) -> Iterator[Store]:
+def open_to_read(path: Path, quiet: bool = False) -> Iterator[Store]:
     """A store that must be there, and is not changed: the medium may be read-only."""
     from harness.runs.database import StoreError
     from harness.runs.store import Store
@@ -111,7 +111,8 @@ def open_to_read(path: Path) -> Iterator[Store]:
     if not path.exists():
         raise ValueError(f"no store {str(path)!r}: `dgtd run` makes one")
     with Store(path, read_only=True) as store:
-        _say_older(store)
+        if not quiet:
+            _say_older(store)
         try:
             yield store
         except (OSError, StoreError):

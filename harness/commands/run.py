@@ -1,34 +1,26 @@
-"""`dgtd run`, `dgtd runs` and `dgtd export`: lanes into the store, and out of it."""
+"""`dgtd run` and `dgtd runs`: lanes into the store, and what is there."""
 
 from __future__ import annotations
 
-import contextlib
-import csv
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, RESUME, PredictorText, StorePath, Where, a_path, runs_lanes
+from harness.commands.options import INTERRUPTED, RESUME, PredictorText, StorePath, Where, runs_lanes
 from harness.commands.output import (
     AsJson,
-    check_file,
     open_store,
     open_to_read,
     print_json,
     print_table,
     say,
-    stdout,
 )
 
 if TYPE_CHECKING:
     from harness.runs.spec import RunSpec
     from harness.runs.store import Store
-
-Out = typer.Option(
-    None, "--out", help="Write to this file; csv goes to stdout without it.", parser=a_path, metavar="PATH"
-)
 
 
 @runs_lanes
@@ -153,35 +145,3 @@ def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
         rows,
         numbers={5, 6, 7},
     )
-
-
-def export(
-    format_: str = typer.Option("csv", "--format", help="csv or parquet."),
-    out: Path | None = Out,
-    store: Path = StorePath,
-) -> None:
-    """Every lane's final metrics, one row per lane."""
-    if format_ not in ("csv", "parquet"):
-        raise ValueError(f"format must be 'csv' or 'parquet', got {format_!r}")
-    if format_ == "parquet" and out is None:
-        raise ValueError("out must be given with --format parquet")
-    check_file("out", out)
-    with open_to_read(store) as results:
-        if format_ == "parquet":
-            try:
-                results.frame().to_parquet(out)
-            except ImportError:
-                raise ValueError("parquet needs the extra 'data': pip install 'dgtd-bench[data]'") from None
-            return
-        rows = results.rows()
-    columns = dict.fromkeys(name for row in rows for name in row) or {"run": None}  # versions differ in theirs
-    target = contextlib.nullcontext(stdout()) if out is None else out.open("w", newline="", encoding="utf-8")
-    with target as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(columns))
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets an apostrophe; a number stays a number."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

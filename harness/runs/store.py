@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -245,6 +245,22 @@ class Store:
                 )
         return out
 
+    def tidy(self, keep: Callable[[dict[str, Any]], bool] = lambda run: True) -> Iterator[dict[str, Any]]:
+        """One row per lane, checkpoint and metric, of the runs to keep; older versions' runs name no checkpoints."""
+        times = {run: json.loads(spec).get("probe", {}).get("times") for run, spec in self._specs()}
+        for run in self.runs():
+            if times[run["run"]] is None or not keep(run):
+                continue
+            shared = {key: run[key] for key in _TIDY if key in run}
+            names = self.metrics(run["run"])
+            for lane in self.lanes(run["run"]):
+                for step, values in zip(times[run["run"]], lane.curves, strict=False):
+                    for metric, value in zip(names, values, strict=True):
+                        yield shared | {"seed": lane.seed, "step": step, "metric": metric, "value": float(value)}
+
+    def _specs(self) -> list[tuple[Any, ...]]:
+        return self._db.query("SELECT hash, spec FROM runs")
+
 
 def _metrics(names: str, spec: str) -> tuple[str, ...]:
     return tuple(json.loads(names)) if names else _OLD_METRICS.get(json.loads(spec).get("target", ""), ())
@@ -272,6 +288,9 @@ def _settings(spec: dict[str, Any], version_: str) -> dict[str, Any]:
     return found | {"rule": flat["rule"]["name"], "root_seed": spec.get("root_seed", 0), "version": version_}
 
 
+_TIDY = (
+    "run", "problem", "rule", "predictor", "target", "atoms", "projection", "alpha", "beta", "schedule", "root_seed",
+)  # fmt: skip
 # What a row says, and its checksum is of: how long it took and where is not part of a result.
 _LANE = "run, seed, outcome, died, checkpoints, curves, error, law"
 _JOB = "hash, job, outcome, result, error"

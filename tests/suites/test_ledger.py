@@ -224,7 +224,10 @@ GOOD = ["run", "--problem", "baird", "--rule", "gtd2", "--alpha", "0.1", "--beta
         ([*GOOD, "--target", "cdf", "--atoms", "1"], "atoms must be at least 2"),
         ([*GOOD, "--schedule", "constnt"], "did you mean 'constant'?"),
         (["runs", "--store", "none.sqlite"], "no store 'none.sqlite': `dgtd run` makes one"),
-        (["export", "--format", "xls", "--store", "none.sqlite"], "format must be 'csv' or 'parquet', got 'xls'"),
+        (
+            ["export", "--format", "xls", "--store", "none.sqlite"],
+            "format must be 'csv', 'parquet' or 'latex', got 'xls'",
+        ),
         (["export", "--format", "parquet"], "out must be given"),
         ([*GOOD[:-1], "letter.txt"], "it is not a dgtd store: name another file"),
     ],

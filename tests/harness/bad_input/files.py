@@ -221,7 +221,7 @@ def _places() -> Iterator[Case]:
     yield Case("plot", ("problem", "show", "two_state", "--plot", "no/such/x.png"), ("no/such/x.png",))
     yield Case("plot", (*SWEEP, "--plot", "file/x.png"), ("file",))
     for words, says in (
-        (("--format", "xml"), "format must be 'csv' or 'parquet'"),
+        (("--format", "xml"), "format must be 'csv', 'parquet' or 'latex'"),
         (("--format", ""), "format must be"),
         (("--format", "CSV"), "format must be"),
         (("--format", "parquet"), "out must be given"),

@@ -1,0 +1,173 @@
+"""`dgtd export`: numbers out of the store: final ones, whole curves, and tables for a paper."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from harness.commands.options import StorePath, a_path
+from harness.commands.output import check_file, open_to_read, say, stdout
+
+if TYPE_CHECKING:
+    from harness.runs.store import Store
+
+FORMATS = ("csv", "parquet", "latex")
+Out = typer.Option(
+    None, "--out", help="Write to this file; csv and latex go to stdout without it.", parser=a_path, metavar="PATH"
+)
+ALPHA = 0.05
+
+
+def export(
+    format_: str = typer.Option("csv", "--format", help="csv, parquet, or latex (a booktabs table of medians)."),
+    curves: bool = typer.Option(False, "--curves", help="Every checkpoint: run, seed, step, metric, value."),
+    problem: str | None = typer.Option(None, help="Only runs on this problem."),
+    rule: str | None = typer.Option(None, help="Only runs of this rule."),
+    metric: str | None = typer.Option(None, help="Only this metric, with --curves."),
+    purpose: str | None = typer.Option(None, help="Only 'reported' runs, or only those of a 'sweep'."),
+    out: Path | None = Out,
+    store: Path = StorePath,
+) -> None:
+    """Every lane's final metrics, one row per lane; with --curves, a tidy table of every checkpoint."""
+    if format_ not in FORMATS:
+        raise ValueError(f"format must be {', '.join(map(repr, FORMATS[:-1]))} or {FORMATS[-1]!r}, got {format_!r}")
+    if format_ == "parquet" and out is None:
+        raise ValueError("out must be given with --format parquet")
+    if format_ == "latex" and curves:
+        raise ValueError("format latex is a table of final medians: leave --curves out")
+    if metric is not None and not curves:
+        raise ValueError("metric goes with --curves: without it every metric has a column")
+    if purpose not in (None, "reported", "sweep"):
+        raise ValueError(f"purpose must be 'reported' or 'sweep', got {purpose!r}")
+    check_file("out", out)
+    with open_to_read(store) as results:
+        runs = results.runs()
+    _check_filters(runs, problem=problem, rule=rule)
+    with open_to_read(store, quiet=True) as results:
+        keep = _keeper(problem, rule, purpose)
+        rows = _curves(results, keep, metric) if curves else _lanes(results, keep)
+        if format_ == "csv":
+            _write_csv(rows, out)
+        elif format_ == "latex":
+            _write(_latex(list(rows)), out)
+        else:
+            _write_parquet(rows, out)
+
+
+def _check_filters(runs: list[dict[str, Any]], **filters: str | None) -> None:
+    """A name that no run has is a mistake, not an empty table."""
+    from algorithms.names import unknown
+
+    for name, value in filters.items():
+        there = sorted({str(run[name]) for run in runs})
+        if value is not None and value not in there:
+            raise unknown(f"{name} in the store", value, there)
+
+
+def _keeper(problem: str | None, rule: str | None, purpose: str | None) -> Callable[[dict[str, Any]], bool]:
+    def keep(run: dict[str, Any]) -> bool:
+        here = problem in (None, run["problem"]) and rule in (None, run["rule"])
+        return here and purpose in (None, _purpose(run))
+
+    return keep
+
+
+def _purpose(run: dict[str, Any]) -> str:
+    """Lanes that chose step sizes have seeds of their own."""
+    from harness.compare.contest import SWEEP_SEED
+
+    return "sweep" if int(run["root_seed"]) >= SWEEP_SEED else "reported"
+
+
+def _lanes(results: Store, keep: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+    for row in results.rows():
+        if keep(row):
+            yield row | {"purpose": _purpose(row)}
+
+
+def _curves(results: Store, keep: Callable[[dict[str, Any]], bool], metric: str | None) -> Iterator[dict[str, Any]]:
+    for row in results.tidy(keep):
+        if metric in (None, row["metric"]):
+            yield {"run": row["run"], "purpose": _purpose(row)} | row
+
+
+def _write_csv(rows: Iterable[dict[str, Any]], out: Path | None) -> None:
+    known = list(rows)
+    columns = dict.fromkeys(name for row in known for name in row) or {"run": None}  # versions differ in theirs
+    target = contextlib.nullcontext(stdout()) if out is None else out.open("w", newline="", encoding="utf-8")
+    with target as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(columns))
+        writer.writeheader()
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in known)
+
+
+def _cell(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets an apostrophe; a number stays a number."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+def _write_parquet(rows: Iterable[dict[str, Any]], out: Path | None) -> None:
+    try:
+        import pandas as pd
+
+        pd.DataFrame(list(rows)).to_parquet(out)
+    except ImportError:
+        raise ValueError("parquet needs the extra 'data': pip install 'dgtd-bench[data]'") from None
+
+
+def _write(text: str, out: Path | None) -> None:
+    if out is None:
+        say(text.rstrip("\n"))
+    else:
+        out.write_text(text, encoding="utf-8")
+
+
+# ---------------------------------------------------------------------- a table for a paper
+
+
+def _latex(rows: list[dict[str, Any]]) -> str:
+    """Final medians over lanes with 95 % intervals, a line per reported run."""
+    import numpy as np
+
+    from harness.judging.statistics import median_interval
+
+    shown = {"rmspbe": "RMSPBE", "rmsve": "value error", "rdmspbe": "D-MSPBE (root)", "cramer": "Cram\\'er"}
+    reported = [row for row in rows if row["purpose"] == "reported"]
+    metrics = [name for name in shown if any(name in row for row in reported)]
+    lines = [
+        "% median over lanes [95 % interval] at the end; needs \\usepackage{booktabs}",
+        "\\begin{tabular}{llrr" + "r" * len(metrics) + "}",
+        "\\toprule",
+        " & ".join(["problem", "rule", "$\\alpha$", "$\\beta$", *(shown[name] for name in metrics)]) + r" \\",
+        "\\midrule",
+    ]
+    by_run: dict[str, list[dict[str, Any]]] = {}
+    for row in reported:
+        by_run.setdefault(row["run"], []).append(row)
+    for lanes in by_run.values():
+        if not any(np.isfinite(row.get(name, np.nan)) for row in lanes for name in metrics):
+            continue  # runs of a suite measure other things
+        one = lanes[0]
+        cells = [_plain(one["problem"]), _plain(f"{'distributional ' if one['target'] == 'cdf' else ''}{one['rule']}")]
+        cells += [f"{one['alpha']:.3g}", f"{one['beta']:.3g}"]
+        for name in metrics:
+            values = np.array([row.get(name, np.nan) for row in lanes], dtype=float)
+            if np.isnan(values).all():
+                cells.append("--")
+                continue
+            found = median_interval(values, ALPHA)
+            cells.append(f"{found.estimate:.3g} [{found.low:.2g}, {found.high:.2g}]")
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Characters that mean something to LaTeX, as letters."""
+    for letter in "\\&%$#_{}~^":
+        text = text.replace(letter, "\\textbackslash " if letter == "\\" else f"\\{letter}")
+    return text

@@ -1,0 +1,93 @@
+"""Numbers out of the store: final ones, whole curves, and tables for a paper."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from harness.compare.contest import SWEEP_SEED
+from harness.runs.driver import execute
+from harness.runs.executors import InProcess
+from harness.runs.fingerprint import run_hash
+from harness.runs.spec import Request
+from harness.runs.store import Store
+from tests.harness.runs.lanes import spec
+from tests.harness.test_cli import dgtd
+
+REPORTED, SWEEP = spec(steps=50), spec(steps=50, root_seed=SWEEP_SEED)
+LAW = spec(steps=50, target="cdf", atoms=5, rule="tdc")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("export") / "s.sqlite"
+    with Store(path) as made:
+        execute([Request(each, 4) for each in (REPORTED, SWEEP, LAW)], made, InProcess)
+    return path
+
+
+def table(store, *words):
+    done = dgtd("export", "--store", str(store), *words)
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(io.StringIO(done.stdout, newline="")))
+
+
+def test_curves_are_tidy_and_are_what_is_stored(store):
+    rows = table(
+        store, "--curves", "--problem", "baird", "--rule", "gtd2", "--purpose", "reported", "--metric", "rmspbe"
+    )
+    with Store(store) as made:
+        trial = made.trial(run_hash(REPORTED), REPORTED.times(), 16)
+    found = np.array([float(row["value"]) for row in rows]).reshape(16, -1)
+    np.testing.assert_array_equal(found, trial.of("rmspbe").T)
+    assert [int(row["step"]) for row in rows[: len(REPORTED.times())]] == REPORTED.times().tolist()
+    assert {(row["rule"], row["predictor"], row["purpose"]) for row in rows} == {("gtd2", "linear", "reported")}
+    assert list(rows[0])[-4:] == ["seed", "step", "metric", "value"]
+
+
+def test_sweep_and_reported_lanes_are_told_apart(store):
+    assert {row["root_seed"] for row in table(store, "--purpose", "sweep")} == {str(SWEEP_SEED)}
+    assert {row["root_seed"] for row in table(store, "--purpose", "reported")} == {"0"}
+    assert len(table(store)) == 48
+
+
+def test_pandas_reads_it_in_one_line(store, tmp_path):
+    import pandas as pd
+
+    assert dgtd("export", "--curves", "--out", str(tmp_path / "c.csv"), "--store", str(store)).returncode == 0
+    wide = pd.read_csv(tmp_path / "c.csv").pivot_table(index="step", columns=["rule", "metric"], values="value")
+    assert wide["gtd2"]["rmspbe"].notna().all()
+    out = tmp_path / "c.parquet"
+    assert dgtd("export", "--curves", "--format", "parquet", "--out", str(out), "--store", str(store)).returncode == 0
+    assert len(pd.read_parquet(out)) == len(pd.read_csv(tmp_path / "c.csv"))
+
+
+def test_a_latex_table_has_a_line_per_reported_run(store):
+    text = dgtd("export", "--format", "latex", "--store", str(store)).stdout
+    lines = text.splitlines()
+    assert lines[2] == r"\toprule"
+    assert lines[-1] == r"\end{tabular}"
+    body = [line for line in lines if line.startswith("baird &")]
+    assert len(body) == 2
+    assert any("distributional tdc" in line for line in body)
+    assert all(line.count("&") == 7 and line.endswith(r" \\") for line in body)
+    assert "--" in next(line for line in body if "distributional" not in line)  # a value has no Cramér distance
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--problem", "bairt"], "no problem in the store 'bairt'; did you mean 'baird'?"),
+        (["--rule", "gtd3"], "no rule in the store 'gtd3'"),
+        (["--purpose", "fun"], "purpose must be 'reported' or 'sweep', got 'fun'"),
+        (["--metric", "rmspbe"], "metric goes with --curves"),
+        (["--curves", "--format", "latex"], "leave --curves out"),
+        (["--format", "xls"], "format must be 'csv', 'parquet' or 'latex', got 'xls'"),
+    ],
+)
+def test_a_wrong_filter_is_one_line(store, words, says):
+    done = dgtd("export", "--store", str(store), *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
