@@ -100,7 +100,8 @@ class _Reader(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If | ast.IfExp | ast.While) -> None:
         """A branch on numbers that differ from lane to lane."""
-        if name := self._follows(node.test):
+        kind = isinstance(node.test, ast.Call) and getattr(node.test.func, "id", "") == "isinstance"
+        if not kind and (name := self._follows(node.test)):
             word = "while" if isinstance(node, ast.While) else "if"
             self._fault(node, f"branches on {name!r} by `{word}`, but many lanes are computed at once: "
                               "write np.where(condition, a, b)")  # fmt: skip

@@ -30,7 +30,7 @@ def came() -> bool:
 def listening(deferred: bool = False) -> Iterator[Callable[[], bool]]:
     """Within, a signal raises InterruptedByUser at once; where it is deferred, only the second one does.
 
-    A signal that was ignored before stays so: `nohup` works. Threads other than the main one hear nothing.
+    SIGHUP stays ignored under `nohup`. Threads other than the main one hear nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield came
@@ -39,7 +39,7 @@ def listening(deferred: bool = False) -> Iterator[Callable[[], bool]]:
         _Bell.came = False
     outside = _Bell.deferred
     before = {each: signal.getsignal(each) for each in SIGNALS}
-    heard = [each for each in SIGNALS if before[each] not in (signal.SIG_IGN, None)]
+    heard = [each for each in SIGNALS if each == signal.SIGINT or before[each] != signal.SIG_IGN]
     _Bell.listeners, _Bell.deferred = _Bell.listeners + 1, deferred
     for each in heard:
         signal.signal(each, _ring)

@@ -14,6 +14,7 @@ from harness.commands.output import AsJson, open_store, print_json, print_table,
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
+ROUNDS = 2  # times that the default grid is extended where a choice lies on its edge
 OutFolder = typer.Option(
     Path("results/compare"), "--out", help="Folder for report.html, compare.json and figures/.", parser=a_path,
     metavar="PATH",
@@ -41,6 +42,8 @@ def compare(
     as_json: bool = AsJson,
 ) -> int:
     """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
+    from dataclasses import replace
+
     from algorithms.stepping import check_steps
     from harness.commands.progress import progress
     from harness.compare.comparison import as_dict
@@ -69,14 +72,25 @@ def compare(
     writable(out)
     command = repeat(locals() | {"store": where.store})
     with open_store(where.store) as results:
-        for what, requests in (
-            ("sweep", lambda: contest.sweep_requests()),
-            ("runs", lambda: contest.final_requests(choose(contest, results))),
-        ):
+
+        def ran(what: str, requests: list[Any]) -> bool:
             with progress(what) as tick:
-                if execute(requests(), results, make, timeout=where.timeout, progress=tick).interrupted:
-                    print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
-                    return INTERRUPTED
+                done = not execute(requests, results, make, timeout=where.timeout, progress=tick).interrupted
+            if not done:
+                print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
+            return done
+
+        if not ran("sweep", contest.sweep_requests()):
+            return INTERRUPTED
+        for _ in range(ROUNDS if alphas is None and ratios is None else 0):  # a grid that was asked for is left alone
+            wider = contest.grid.beyond(choice.best for choice in choose(contest, results).values())
+            if contest.steps_given is not None or wider == contest.grid:
+                break
+            contest = replace(contest, grid=wider)
+            if not ran("wider sweep", contest.sweep_requests()):
+                return INTERRUPTED
+        if not ran("runs", contest.final_requests(choose(contest, results))):
+            return INTERRUPTED
         found = weigh(contest, results, choose(contest, results))
     document = as_dict(found) | {"command": command, "report": str(out / "report.html")}
     key = content_key(document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ from harness.runs.spec import (
 from harness.runs.store import Store, StoredLane
 
 SWEEP_SEED = 2_000_003  # added to the root seed: lanes that choose step sizes are not those that are reported
+STRIDE = 4.0  # between the values of a grid
 CHOICE = "smallest mean area under RMSPBE over the sweep's lanes; a setting with a diverged lane does not count"
 
 
@@ -77,6 +79,21 @@ class Grid:
     def points(self) -> list[tuple[float, float]]:
         """(α, β) of every setting."""
         return [(alpha, ratio * alpha) for alpha in self.alphas for ratio in self.ratios]
+
+    def beyond(self, chosen: Iterable[tuple[float, float]]) -> Grid:
+        """One more value on each side where somebody's choice lies on the edge; everybody gets the same grid."""
+        found = list(chosen)
+        alphas = _beyond(self.alphas, [alpha for alpha, _ in found])
+        return Grid(alphas, _beyond(self.ratios, [beta / alpha for alpha, beta in found]))
+
+
+def _beyond(values: tuple[float, ...], chosen: list[float]) -> tuple[float, ...]:
+    low, high = min(values), max(values)
+    if low == high:
+        return values
+    below = (low / STRIDE,) if any(math.isclose(each, low) for each in chosen) else ()
+    above = (high * STRIDE,) if any(math.isclose(each, high) for each in chosen) else ()
+    return (*values, *above, *below)
 
 
 @dataclass(frozen=True)

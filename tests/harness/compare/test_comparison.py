@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness.compare.comparison import Comparison, Performance, _duels, _tidy
-from harness.compare.contest import Choice, Contest, Contestant, SweepPoint, areas
+from harness.compare.contest import Choice, Contest, Contestant, Grid, SweepPoint, areas
 from harness.judging.statistics import paired, variance_ratio
 from harness.report.words import answer as sentences
 from harness.runs.rule_files import reference
@@ -97,6 +97,15 @@ def test_a_step_size_on_the_edge_of_its_grid_is_flagged():
         "On the edge of the sweep's grid, so that a better step size may lie beyond: GTD2 on boyan (α and β/α)."
         in answer(found)
     )
+
+
+def test_the_grid_grows_where_a_choice_lies_on_its_edge():
+    grid = Grid((0.5, 0.125), (1.0, 4.0, 16.0))
+    assert grid.beyond([(0.5, 2.0), (0.125, 0.5)]) == Grid((0.5, 0.125, 2.0, 0.03125), (1.0, 4.0, 16.0))
+    assert grid.beyond([(0.5, 0.5)]) == Grid((0.5, 0.125, 2.0), (1.0, 4.0, 16.0, 0.25))
+    inner = Grid((0.5, 0.125, 2.0), (1.0, 4.0, 16.0))
+    assert inner.beyond([(0.5, 2.0)]) == inner
+    assert Grid((0.5,), (1.0,)).beyond([(0.5, 0.5)]) == Grid((0.5,), (1.0,))
 
 
 def test_the_seeds_that_would_tell_do_tell():
