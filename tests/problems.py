@@ -1,8 +1,20 @@
-"""Two problems as bare tables, for tests of the core, which knows no MDP."""
+"""Problems as bare tables, for tests of the core, which knows no MDP."""
 
 import numpy as np
 
 from algorithms.experience.table import TransitionTable
+
+# The arrays of a table with two states and two outcomes each, to be put wrong one by one.
+TWO_STATES = {
+    "offsets": [0, 2, 4],
+    "probability": [0.5] * 4,
+    "next_state": [0, 1, 0, 1],
+    "reward": [0.0] * 4,
+    "discount": [0.9] * 4,
+    "rho": [1.0] * 4,
+    "ends": [False] * 4,
+    "start": [0.5, 0.5],
+}
 
 
 def baird() -> tuple[TransitionTable, np.ndarray, np.ndarray]:

@@ -11,19 +11,9 @@ from algorithms.experience.batch import Batch
 from algorithms.experience.table import Sampler, TransitionTable
 from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget, Shift, ValueTarget
-from tests.problems import baird, walk
+from tests.problems import TWO_STATES, baird, walk
 
-GOOD = {
-    "offsets": [0, 2, 4],
-    "probability": [0.5] * 4,
-    "next_state": [0, 1, 0, 1],
-    "reward": [0.0] * 4,
-    "discount": [0.9] * 4,
-    "rho": [1.0] * 4,
-    "ends": [False] * 4,
-    "start": [0.5, 0.5],
-    "iid": False,
-}
+GOOD = TWO_STATES | {"iid": False}
 entries = st.one_of(
     st.integers(-(2**63), 2**63), st.integers(-3, 7), st.floats(), st.booleans(), st.none(), st.text(max_size=2),
     st.complex_numbers(), st.just([1, 2]),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from algorithms.experience.table import Sampler, TransitionTable, alias_table
 from algorithms.streams import generator, lane_streams, seed_sequence
-from tests.problems import walk
+from tests.problems import TWO_STATES, walk
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12).filter(any))
@@ -92,16 +92,6 @@ def test_outcome_frequencies_are_their_probabilities():
     ],
 )
 def test_a_table_with_a_hole_is_refused(change, says):
-    good = {
-        "offsets": [0, 2, 4],
-        "probability": [0.5] * 4,
-        "next_state": [0, 1, 0, 1],
-        "reward": [0.0] * 4,
-        "discount": [0.9] * 4,
-        "rho": [1.0] * 4,
-        "ends": [False] * 4,
-        "start": [0.5, 0.5],
-    }
-    arrays = {key: np.array(value) for key, value in (good | change).items()}
+    arrays = {key: np.array(value) for key, value in (TWO_STATES | change).items()}
     with pytest.raises(ValueError, match=says):
         TransitionTable(**arrays)
