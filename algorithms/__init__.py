@@ -13,3 +13,37 @@ Glossary. The paper's letters, spelt out, mean the same thing in every module:
     alpha   α   step size of theta;  beta  β  step size of w
     lane        one (configuration, seed); every engine runs many at once
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from algorithms.exports import lazily
+
+if TYPE_CHECKING:
+    from algorithms import rules
+    from algorithms.engines.linear import LinearEngine
+    from algorithms.engines.mlp import MlpEngine
+    from algorithms.engines.module import ModuleEngine
+    from algorithms.experience.batch import Batch
+    from algorithms.experience.table import Sampler, TransitionTable
+    from algorithms.rule import Cotangents, Promise, Rule
+    from algorithms.stepping import Constant, PowerLaw, RobbinsMonro
+    from algorithms.streams import lane_streams
+    from algorithms.targets import CdfTarget, ValueTarget
+
+# The decorator `rule` is in the module of that name: from algorithms.rule import Cotangents, rule
+__all__ = [
+    "Batch", "CdfTarget", "Constant", "Cotangents", "LinearEngine", "MlpEngine", "ModuleEngine", "PowerLaw", "Promise",
+    "RobbinsMonro", "Rule", "Sampler", "TransitionTable", "ValueTarget", "lane_streams", "rules",
+]  # fmt: skip
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "rules": "", "LinearEngine": "engines.linear", "MlpEngine": "engines.mlp", "ModuleEngine": "engines.module",
+        "Batch": "experience.batch", "Sampler": "experience.table", "TransitionTable": "experience.table",
+        "Cotangents": "rule", "Promise": "rule", "Rule": "rule", "Constant": "stepping", "PowerLaw": "stepping",
+        "RobbinsMonro": "stepping", "lane_streams": "streams", "CdfTarget": "targets", "ValueTarget": "targets",
+    },
+)  # fmt: skip
