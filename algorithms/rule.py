@@ -13,6 +13,7 @@ import numpy as np
 from algorithms.checks import Floats
 from algorithms.digest import digest
 from algorithms.formulas import check_formula, for_anything
+from algorithms.interrupt import InterruptedByUser
 from algorithms.names import unknown
 
 
@@ -43,10 +44,6 @@ _RATIOS = (1.0, 0.0, 0.3, 7.0)
 
 class RuleError(ValueError):
     """A rule tried to end the program, or is not a function of its arguments."""
-
-
-class InterruptedByUser(KeyboardInterrupt):
-    """A real Ctrl-C, as against a KeyboardInterrupt that a rule raises."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from algorithms.interrupt import InterruptedByUser
 from algorithms.names import look_up, unknown
-from algorithms.rule import InterruptedByUser
 from harness.oracle.problem import Problem
 
 MOST_DIGITS = 18  # a parameter is a size, a probability or a seed: each fits into 64 bits

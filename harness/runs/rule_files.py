@@ -20,8 +20,9 @@ from typing import Any
 
 from algorithms.digest import digest
 from algorithms.formulas import FormulaError
+from algorithms.interrupt import InterruptedByUser
 from algorithms.names import unknown
-from algorithms.rule import InterruptedByUser, Rule, rule
+from algorithms.rule import Rule, rule
 from algorithms.rules import FAMILIES, RULES, find_rule
 from harness.plugins import answering, installed
 from harness.runs.spec import FileRef
