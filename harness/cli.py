@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from harness.commands import certify, compare, doctor, export, gate, problem, rule, run, store, suite, sweep
+from harness.commands import certify, compare, doctor, export, gate, new, problem, rule, run, store, suite, sweep
 from harness.commands.output import Command, printable
 from harness.interrupts import listening
 
@@ -24,6 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(new.app, name="new")
 app.add_typer(problem.app, name="problem")
 app.add_typer(rule.app, name="rule")
 app.add_typer(store.app, name="store")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import typer
+
+from harness.commands.output import stdout
 
 
 def gate(
@@ -17,4 +21,5 @@ def gate(
 
     if factor is not None and not factor > 1:
         raise ValueError(f"factor must exceed 1, got {factor:g}")
-    return run(base, head, factor or FACTOR, bench)
+    with contextlib.redirect_stdout(stdout()):
+        return run(base, head, factor or FACTOR, bench)

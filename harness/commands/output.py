@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 if TYPE_CHECKING:
+    from harness.judging.conformance import Complaint
     from harness.runs.store import Store
 
 AsJson = typer.Option(False, "--json", help="Print JSON, and nothing else, on stdout.")
@@ -145,3 +146,14 @@ def short(values: Any, most: int = 10) -> str:
     flat = np.asarray(values).ravel()
     shown = ", ".join(f"{x:.6g}" for x in flat[:most])
     return shown + (f", … ({len(flat)} in all)" if len(flat) > most else "")
+
+
+def tell_complaints(name: str, found: list[Complaint], as_json: bool) -> int:
+    """What is wrong with a rule, problem or suite, and the exit code."""
+    if as_json:
+        print_json([{"check": complaint.check, "words": complaint.words} for complaint in found])
+    else:
+        for complaint in found:
+            say(f"{complaint.check}: {complaint.words}")
+        say(f"{name}: {len(found)} complaints" if found else f"{name} is what it says")
+    return 1 if found else 0

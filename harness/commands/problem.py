@@ -1,4 +1,4 @@
-"""`dgtd problem list` and `dgtd problem show`."""
+"""`dgtd problem list`, `dgtd problem show` and `dgtd problem check`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from harness.commands.options import a_path
-from harness.commands.output import AsJson, Command, print_json, print_table, say, short
+from harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell_complaints
 
 Plot = typer.Option(
     None, "--plot", help="Draw the states, their values and the return's law to this file.", parser=a_path,
@@ -75,6 +75,14 @@ def show(
     say("MSPBE is without the ½ that the paper writes in front of it.")
     if plot is not None:
         say(f"drawn to {plot}")
+
+
+@app.command("check", cls=Command)
+def check(name: str = typer.Argument(help="A problem, as in 'baird'."), as_json: bool = AsJson) -> int:
+    """Is a problem whole: the same twice, inside its support, and does GTD2 run on it?"""
+    from harness.judging.plugins_checked import examine_problem
+
+    return tell_complaints(name, examine_problem(name), as_json)
 
 
 def _cell(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.output import AsJson, Command, print_json, print_table, say
+from harness.commands.output import AsJson, Command, print_json, print_table, say, tell_complaints
 
 app = typer.Typer(help="The update rules.", no_args_is_help=True)
 
@@ -63,11 +63,4 @@ def check(
     from harness.judging.conformance import examine
     from harness.runs.rule_files import reference, resolve
 
-    found = examine(resolve(reference(name)))
-    if as_json:
-        print_json([{"check": complaint.check, "words": complaint.words} for complaint in found])
-    else:
-        for complaint in found:
-            say(f"{complaint.check}: {complaint.words}")
-        say(f"{name}: {len(found)} complaints" if found else f"{name} is what it says")
-    return 1 if found else 0
+    return tell_complaints(name, examine(resolve(reference(name))), as_json)

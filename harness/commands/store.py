@@ -7,14 +7,14 @@ from pathlib import Path
 import typer
 
 from harness.commands.options import StorePath
-from harness.commands.output import AsJson, open_to_read, print_json
+from harness.commands.output import AsJson, Command, open_to_read, print_json, say
 
 app = typer.Typer(help="The file that results live in: info, check, backup.", no_args_is_help=True)
 DAMAGED = 1
 Copy = typer.Argument(help="The copy, a new file.")
 
 
-@app.command()
+@app.command(cls=Command)
 def info(store: Path = StorePath, as_json: bool = AsJson) -> None:
     """How many runs, lanes and jobs there are, and how they ended."""
     from harness.runs.database import SCHEMA, size_of
@@ -26,10 +26,10 @@ def info(store: Path = StorePath, as_json: bool = AsJson) -> None:
         return
     for name, value in found.items():
         shown = ", ".join(f"{n} {o}" for o, n in value.items()) or "none" if isinstance(value, dict) else value
-        typer.echo(f"{name:12}{shown}")
+        say(f"{name:12}{shown}")
 
 
-@app.command()
+@app.command(cls=Command)
 def check(store: Path = StorePath, as_json: bool = AsJson) -> int:
     """Is the file whole, and does every row say what was written? Exit code 1 if not."""
     with open_to_read(store) as results:
@@ -38,16 +38,16 @@ def check(store: Path = StorePath, as_json: bool = AsJson) -> int:
         print_json({"store": str(store), "damage": found})
     else:
         for line in found:
-            typer.echo(line)
-        typer.echo(f"store {str(store)!r}: " + (f"{len(found)} faults" if found else "nothing is damaged"))
+            say(line)
+        say(f"store {str(store)!r}: " + (f"{len(found)} faults" if found else "nothing is damaged"))
     return DAMAGED if found else 0
 
 
-@app.command()
+@app.command(cls=Command)
 def backup(out: Path = Copy, store: Path = StorePath) -> None:
     """Copy the file, also while a run writes to it (a copy by `cp` may be torn)."""
     if not out.parent.is_dir():
         raise ValueError(f"no folder {str(out.parent)!r} to write {out.name!r} into")
     with open_to_read(store) as results:
         results.backup(out)
-    typer.echo(f"{str(out)!r} is a copy of {str(store)!r}")
+    say(f"{str(out)!r} is a copy of {str(store)!r}")

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say
+from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say, tell_complaints
 
 Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.", parser=a_path, metavar="PATH")
 Markdown = typer.Option(
@@ -37,7 +37,8 @@ Seed = typer.Option(0, "--seed", help="Another seed, other points and lanes.")
 @runs_lanes
 def suite(
     where: Where,
-    name: str = typer.Argument(help="A suite, or all."),
+    name: str = typer.Argument(help="A suite, or all; or the word check, and a suite's name behind it."),
+    checked: str | None = typer.Argument(None, help="With check: the suite whose claims are looked at, and not run."),
     profile: str = Profile,
     rule: str | None = RuleText,
     seed: int = Seed,
@@ -52,6 +53,13 @@ def suite(
     """Check the claims of a suite. Exit codes: 0 all pass, 1 one failed, 3 inconclusive, 4 nothing ran, 5 an error."""
     from harness.commands.progress import progress
     from harness.judging.ledger import Workshop, as_junit, as_markdown, counts, exit_code, judge
+
+    if name == "check" and checked is not None:
+        from harness.judging.plugins_checked import examine_suite
+
+        return tell_complaints(checked, examine_suite(checked), as_json)
+    if checked is not None:
+        raise ValueError(f"one suite at a time: what is {checked!r} behind {name!r}?")
 
     files = {"junit": junit, "markdown": markdown, "document": document}
     for option, path in files.items():  # said now, not after the suites have run

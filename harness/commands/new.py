@@ -1,0 +1,61 @@
+"""`dgtd new`: a rule, a problem or a suite to start from, that works before it is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from harness.commands.output import Command, say
+
+app = typer.Typer(help="A rule, problem or suite to start from.", no_args_is_help=True)
+TEMPLATES = Path(__file__).parents[1] / "templates"
+Name = typer.Argument(help="Its name, as Python allows it.")
+
+
+@app.command(cls=Command)
+def rule(name: str = Name) -> None:
+    """A file NAME.py with a rule."""
+    _write(Path(f"{_checked(name)}.py"), "rule.py.txt", name)
+    say(f"{name}.py is a rule: dgtd rule check {name}.py:{name}")
+
+
+@app.command(cls=Command)
+def problem(name: str = Name) -> None:
+    """A folder NAME with a package that brings a problem."""
+    _package("problem", name, name)
+    say(f"{name}/ brings a problem: pip install --no-build-isolation --editable {name}, then dgtd problem check {name}")
+
+
+@app.command(cls=Command)
+def suite(name: str = Name) -> None:
+    """A folder NAME with a package that brings a suite of claims."""
+    _package("suite", name, "claims")
+    say(f"{name}/ brings a suite: pip install --no-build-isolation --editable {name}, then dgtd suite {name}")
+
+
+def _checked(name: str) -> str:
+    import keyword
+    import sys
+
+    if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii():
+        raise ValueError(f"name must be letters, digits and underscores, and no word of Python's, got {name!r}")
+    if name in sys.stdlib_module_names or name in ("algorithms", "harness", "suites"):
+        raise ValueError(f"name {name!r} is a module that exists already: take another")
+    return name
+
+
+def _package(kind: str, name: str, function: str) -> None:
+    folder = Path(_checked(name))
+    if folder.exists():
+        raise ValueError(f"folder {name!r} exists already: take another name")
+    folder.mkdir()
+    _write(folder / f"{name}.py", f"{kind}.py.txt", name)
+    _write(folder / "pyproject.toml", "pyproject.toml.txt", name, kind=kind, function=function)
+
+
+def _write(path: Path, template: str, name: str, **rest: str) -> None:
+    if path.exists():
+        raise ValueError(f"file {str(path)!r} exists already: take another name")
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    path.write_text(text.format(name=name, **rest), encoding="utf-8")
