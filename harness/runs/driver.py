@@ -246,6 +246,7 @@ class _Crew:
             raise RuleError(result.error)
         work.save(self.store, result)
         self.done += 1
+        self.broken = 0
 
     def _again(self, work: Work) -> None:
         """Its worker died: once that may be somebody else's doing. Then it has FAILED, and the rest goes on."""
@@ -259,7 +260,7 @@ class _Crew:
             self._save(lost, lost.failed(Outcome.FAILED, f"{work.culprit} ended its worker process"))
 
     def _begin_anew(self) -> None:
-        """The executor is of no use any more; nothing that was under way is lost."""
+        """The executor is of no use any more (its last worker died, or one that held its lock); nothing is lost."""
         self.broken += 1
         if self.broken > DEATHS:
             raise OSError("the pool of workers broke again and again")

@@ -48,6 +48,7 @@ class Workers(Executor):
         from pebble import ProcessPool
 
         self.count = count
+        _impatient()
         # Limits have to be there before numba and torch are imported, and a spawned process inherits the environment.
         before = {name: os.environ.get(name) for name in THREADS}
         os.environ.update(THREADS)
@@ -95,11 +96,20 @@ def _ready(parent: int) -> None:
     os.dup2(2, 1)  # what a rule prints must not get between the lines of the command
     for name in ("SIGINT", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # at once, also in the middle of a kernel
+    _impatient()
     ends_with_parent(parent)
     import harness.runs.cohort  # noqa: F401  torch takes seconds, which are no task's
     from algorithms.compiling import NO_CACHE
 
     warnings.filterwarnings("ignore", NO_CACHE)  # the parent has said so
+
+
+def _impatient() -> None:
+    """Workers share a lock for some microseconds per task; one that is killed with it in its hand costs seconds."""
+    from pebble.common import CONSTS
+
+    CONSTS.channel_lock_timeout = 3.0  # a minute by default
 
 
 def ends_with_parent(parent: int) -> None:
