@@ -83,7 +83,15 @@ def test_in_this_process_ctrl_c_is_heard_at_once_in_the_middle_of_a_long_run(tmp
     assert rows == [("interrupted",)]
 
 
-def test_a_deferred_signal_is_remembered_and_the_second_one_raises():
+@pytest.fixture
+def hears_hangups():
+    """As in a terminal, also where the tests run under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+def test_a_deferred_signal_is_remembered_and_the_second_one_raises(hears_hangups):
     with listening(deferred=True) as stop:
         os.kill(os.getpid(), signal.SIGTERM)
         assert stop()
