@@ -100,8 +100,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If | ast.IfExp | ast.While) -> None:
         """A branch on numbers that differ from lane to lane."""
-        kind = isinstance(node.test, ast.Call) and getattr(node.test.func, "id", "") == "isinstance"
-        if not kind and (name := self._follows(node.test)):
+        if name := self._follows(node.test):
             word = "while" if isinstance(node, ast.While) else "if"
             self._fault(node, f"branches on {name!r} by `{word}`, but many lanes are computed at once: "
                               "write np.where(condition, a, b)")  # fmt: skip
@@ -198,15 +197,15 @@ def on_anything(name: str) -> Callable[..., Any]:
     plain = getattr(np, name)
 
     def call(*arguments: Any) -> Any:
-        tensor = next((each for each in arguments if _is_tensor(each)), None)
-        if tensor is None:
+        tensors = [each for each in arguments if _is_tensor(each)]
+        if not tensors:
             return plain(*arguments)
         import torch
 
-        given = [
-            each if _is_tensor(each) else torch.as_tensor(each, dtype=_number(tensor, arguments), device=tensor.device)
-            for each in arguments
-        ]
+        # A condition of np.where is a tensor, too, and says nothing of the numbers' precision.
+        kinds = [each.dtype for each in tensors if each.is_floating_point()]
+        like = {"dtype": kinds[0] if kinds else torch.get_default_dtype(), "device": tensors[0].device}
+        given = [each if _is_tensor(each) else torch.as_tensor(each, **like) for each in arguments]
         return getattr(torch, FUNCTIONS[name])(*given)
 
     return call
@@ -214,14 +213,6 @@ def on_anything(name: str) -> Callable[..., Any]:
 
 def _is_tensor(value: Any) -> bool:
     return hasattr(value, "requires_grad")  # torch is not imported to find out
-
-
-def _number(tensor: Any, arguments: tuple[Any, ...]) -> Any:
-    """The type of the numbers: a condition of np.where is a tensor, too."""
-    kinds = [each.dtype for each in arguments if _is_tensor(each) and each.is_floating_point()]
-    import torch
-
-    return kinds[0] if kinds else torch.get_default_dtype()
 
 
 def _smallest(*values: Any) -> Any:

@@ -20,7 +20,6 @@ FORMATS = ("csv", "parquet", "latex")
 Out = typer.Option(
     None, "--out", help="Write to this file; csv and latex go to stdout without it.", parser=a_path, metavar="PATH"
 )
-ALPHA = 0.05
 
 
 def export(
@@ -134,16 +133,17 @@ def _latex(rows: list[dict[str, Any]]) -> str:
     """Final medians over lanes with 95 % intervals, a line per reported run."""
     import numpy as np
 
+    from algorithms.targets import target_class
+    from harness.compare.comparison import ALPHA, NAMES
     from harness.judging.statistics import median_interval
 
-    shown = {"rmspbe": "RMSPBE", "rmsve": "value error", "rdmspbe": "D-MSPBE (root)", "cramer": "Cram\\'er"}
     reported = [row for row in rows if row["purpose"] == "reported"]
-    metrics = [name for name in shown if any(name in row for row in reported)]
+    metrics = [name for name in NAMES if any(name in row for row in reported)]
     lines = [
         "% median over lanes [95 % interval] at the end; needs \\usepackage{booktabs}",
         "\\begin{tabular}{llrr" + "r" * len(metrics) + "}",
         "\\toprule",
-        " & ".join(["problem", "rule", "$\\alpha$", "$\\beta$", *(shown[name] for name in metrics)]) + r" \\",
+        " & ".join(["problem", "rule", "$\\alpha$", "$\\beta$", *(NAMES[name] for name in metrics)]) + r" \\",
         "\\midrule",
     ]
     by_run: dict[str, list[dict[str, Any]]] = {}
@@ -153,7 +153,7 @@ def _latex(rows: list[dict[str, Any]]) -> str:
         if not any(np.isfinite(row.get(name, np.nan)) for row in lanes for name in metrics):
             continue  # runs of a suite measure other things
         one = lanes[0]
-        cells = [_plain(one["problem"]), _plain(f"{'distributional ' if one['target'] == 'cdf' else ''}{one['rule']}")]
+        cells = [_plain(one["problem"]), _plain(f"{target_class(one['target']).form} {one['rule']}".strip())]
         cells += [f"{one['alpha']:.3g}", f"{one['beta']:.3g}"]
         for name in metrics:
             values = np.array([row.get(name, np.nan) for row in lanes], dtype=float)

@@ -79,8 +79,8 @@ def _effect(found: Comparison, duel: Duel) -> str:
     share = f"{-result.median_difference / typical:+.2%}, " if np.isfinite(typical) and typical > 0 else ""
     size = f"{share}lower in {lower:g} of {result.n} pairs"
     if duel.winner is None:
-        needed = result.lanes_to_tell(ALPHA, POWER)
-        size += f"; about {needed} seeds would tell" if needed else "; many seeds would not tell"
+        needed = result.lanes_to_tell(ALPHA / number_of_tests(found.contest), POWER)  # if every test stays
+        size += f"; about {needed} seeds would tell" if needed else "; too small to tell with any seeds"
     return f" ({size})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import sys
@@ -74,7 +75,7 @@ class Database:
         self.memory, self.read_only = str(path) == ":memory:", read_only
         with self._words():
             if self.path.is_dir():
-                raise IsADirectoryError(21, "it is a folder")
+                raise IsADirectoryError(errno.EISDIR, "it is a folder")
             self._connection = self._open_to_read() if read_only else self._open()
             self._identity = self._on_disk()
 
@@ -119,7 +120,7 @@ class Database:
         found = int(made.execute("PRAGMA user_version").fetchone()[0])
         mark = made.execute("PRAGMA application_id").fetchone()[0]
         tables = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        older = mark == 0 and found <= 3 and {"runs", "lanes"} <= tables  # before there was a mark
+        older = mark == 0 and 1 <= found <= 3 and {"runs", "lanes"} <= tables  # before there was a mark
         if tables and mark != OURS and not older:
             raise StoreError(f"store {str(self.path)!r} is a database of something else: name another store")
         if found > SCHEMA:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -111,7 +111,7 @@ class Store:
         jobs = [row[0] for *row, mark in self._db.query(f"SELECT {_JOB}, checksum FROM jobs") if _differs(row, mark)]
         return lanes, jobs
 
-    def _drop(self, lanes: list[tuple[str, int]] = (), jobs: list[str] = ()) -> None:  # type: ignore[assignment]
+    def _drop(self, lanes: Sequence[tuple[str, int]] = (), jobs: Sequence[str] = ()) -> None:
         """Damaged rows are no results: they are run again."""
         with self._db.transaction() as db:
             db.executemany("DELETE FROM lanes WHERE run = ? AND seed = ?", lanes)

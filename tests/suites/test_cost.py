@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from algorithms.engines import mlp
-from algorithms.rule import Cotangents, Promise, rule
+from algorithms.rule import Cotangents, Promise, Rule
 from algorithms.rules import gtd2
 from harness.cost import peers, touches
 from harness.judging.claims import Setting
@@ -24,12 +24,16 @@ def verdict(check, engine, each):
     return check(engine, each, Setting()).verdict
 
 
-@rule(promises=(Promise.LINEAR_COST,))
-def every_atom_with_every_other(delta, u, rho):
-    """The same numbers as GTD2 with an m × m product in the way."""
-    if isinstance(u, torch.Tensor):
-        u = (u.unsqueeze(-1) * torch.ones_like(u).unsqueeze(-2)).mean(-1)
-    return Cotangents(prediction=-rho * u, target=rho * u, tangent=rho * delta - u)
+class EveryAtomWithEveryOther:
+    """The same numbers as GTD2 with an m × m product in the way; no formula, so it is no function either."""
+
+    def __call__(self, delta, u, rho):
+        if isinstance(u, torch.Tensor):
+            u = (u.unsqueeze(-1) * torch.ones_like(u).unsqueeze(-2)).mean(-1)
+        return Cotangents(prediction=-rho * u, target=rho * u, tangent=rho * delta - u)
+
+
+every_atom_with_every_other = Rule("quadratic", EveryAtomWithEveryOther(), promises=(Promise.LINEAR_COST,))
 
 
 def test_a_rule_that_is_quadratic_in_the_atoms_breaks_the_law():

@@ -227,7 +227,7 @@ MUTANTS = (
     Mutant(
         "store: another program's database is taken over",
         "harness/runs/database.py",
-        'older = mark == 0 and found <= 3 and {"runs", "lanes"} <= tables',
+        'older = mark == 0 and 1 <= found <= 3 and {"runs", "lanes"} <= tables',
         "older = mark == 0 and 1 <= found <= 3",
         ("test:tests/harness/runs/test_store.py::test_a_store_that_cannot_be_used_says_why_and_stays_as_it_was",),
     ),
