@@ -25,6 +25,12 @@ from algorithms.checks import Floats, Integers
 # `reassoc` lets LLVM vectorise dot products. NaN and infinity keep their meaning: divergence is data.
 FASTMATH = {"reassoc", "contract", "nsz"}
 
+# Only loops over lanes are parallel. To look for others, and to fuse them, takes a third of the time of a compile.
+_ONLY_PRANGE = {
+    "comprehension": False, "prange": True, "numpy": False, "reduction": False, "inplace_binop": False,
+    "setitem": False, "stencil": False, "fusion": False,
+}  # fmt: skip
+
 NO_CACHE = "can't keep compiled code"
 
 _F1, _F2, _F3, _F4 = (types.Array(types.float64, d, "C") for d in (1, 2, 3, 4))
@@ -74,7 +80,7 @@ class Compiled:
 
 def compiled(*arguments: Any, parallel: bool = False, fastmath: bool = False) -> Callable[[Any], Compiled]:
     """Decorator, for functions that return nothing and take arguments of these types (see `type_of`)."""
-    options = {"parallel": parallel, "fastmath": FASTMATH if fastmath else False}
+    options = {"parallel": _ONLY_PRANGE if parallel else False, "fastmath": FASTMATH if fastmath else False}
     return lambda function: Compiled(function, types.void(*map(type_of, arguments)), options)
 
 

@@ -169,7 +169,8 @@ def _apply(theta, w, x, x_next, at, work, alpha, beta, keep):
 
 
 @nb.njit(fastmath=FASTMATH, inline="always")
-def _project(point, radius):
+def project(point, radius):
+    """Γ: onto the ball of this radius."""
     total = 0.0
     for j in range(point.shape[0]):
         for i in range(point.shape[1]):
@@ -182,14 +183,15 @@ def _project(point, radius):
 
 
 @nb.njit(fastmath=FASTMATH, inline="always")
-def _average(mean, point, share):
+def average(mean, point, share):
+    """Move a mean towards a point."""
     for j in range(point.shape[0]):
         for i in range(point.shape[1]):
             mean[j, i] += share * (point[j, i] - mean[j, i])
 
 
 @nb.njit(inline="always")
-def _write(out, i, lane, point):
+def write_snapshot(out, i, lane, point):
     """Write a snapshot, if snapshots are requested."""
     if out.shape[0] > 0:
         for j in range(point.shape[0]):
@@ -239,7 +241,7 @@ def run(lanes, moves, table, data, lookup, rule, snapshots):
     theta_mean_out = snapshots.theta_mean
     w_mean_out = snapshots.w_mean
     shifts = (row, weight, constant)
-    project = radius < np.inf
+    projecting = radius < np.inf
     length = alpha_factor.shape[0]
     halves = 2 if extragradient else 1
     for lane in nb.prange(count):
@@ -251,10 +253,10 @@ def run(lanes, moves, table, data, lookup, rule, snapshots):
         next_snapshot = 0
         for step in range(length + 1):
             while next_snapshot < at_steps.shape[0] and at_steps[next_snapshot] == first + step:
-                _write(theta_out, next_snapshot, lane, theta)
-                _write(w_out, next_snapshot, lane, w)
-                _write(theta_mean_out, next_snapshot, lane, theta_mean)
-                _write(w_mean_out, next_snapshot, lane, w_mean)
+                write_snapshot(theta_out, next_snapshot, lane, theta)
+                write_snapshot(w_out, next_snapshot, lane, w)
+                write_snapshot(theta_mean_out, next_snapshot, lane, theta_mean)
+                write_snapshot(w_mean_out, next_snapshot, lane, w_mean)
                 next_snapshot += 1
             if step == length or died[lane] >= 0:
                 continue
@@ -267,8 +269,8 @@ def run(lanes, moves, table, data, lookup, rule, snapshots):
                     break
                 if averaging and half == halves - 1:  # average the point whose field moves the iterate
                     masses[lane] += alpha
-                    _average(theta_mean, theta, alpha / masses[lane])
-                    _average(w_mean, w, alpha / masses[lane])
+                    average(theta_mean, theta, alpha / masses[lane])
+                    average(w_mean, w, alpha / masses[lane])
                 keep = 1.0 - beta * w_decay
                 if half < halves - 1:
                     before_theta[:, :] = theta
@@ -280,9 +282,9 @@ def run(lanes, moves, table, data, lookup, rule, snapshots):
                             theta[j, i] = before_theta[j, i]
                             w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]
                 _apply(theta, w, features, features, at, work, alpha, beta, keep)
-                if project:
-                    _project(theta, radius)
-                    _project(w, radius)
+                if projecting:
+                    project(theta, radius)
+                    project(w, radius)
             if died[lane] >= 0:
                 theta[:, :] = np.nan
                 w[:, :] = np.nan

@@ -4,154 +4,32 @@ theta, w  [lanes, n, k]   n outputs of the target, k features. A step costs O(nk
 once, and the number of passes does not depend on m.
 """
 
-from dataclasses import dataclass
-
-import numba as nb
 import numpy as np
-from numba import types
-from numba.extending import overload
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, Integers, finite, integers, positive, shape, whole
+from algorithms.checks import Floats, finite, shape
 from algorithms.engines import kernels
+from algorithms.engines.compiled_loop import CompiledLoop, rule_as_data
 from algorithms.experience.batch import Batch
-from algorithms.experience.table import Sampler, TransitionTable
-from algorithms.formulas import compiled_with_helpers
+from algorithms.experience.table import TransitionTable
 from algorithms.rule import Rule
-from algorithms.stepping import Constant, Schedule, check_steps
 from algorithms.targets import Affine
 
-SHORT = 2_000_000  # parameter updates in total, a few milliseconds: below it, starting threads costs more than it saves
 
-
-@dataclass
-class LinearState:
-    """State of the lanes: `run` and `step` change it in place."""
-
-    theta: Floats
-    w: Floats
-    theta_mean: Floats  # Σ α_t θ_t / Σ α_t over the points whose field was followed
-    w_mean: Floats
-    mass: Floats  # [lanes]  Σ α_t
-    sampler: Sampler
-    died: Integers  # [lanes]  the first step with a δ, u or cotangent that was not finite, or −1
-    steps: int = 0
-
-    @property
-    def diverged(self) -> NDArray[np.bool_]:
-        """[lanes]: which lanes overflowed."""
-        return self.died >= 0
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Snapshots: theta [snapshots, lanes, n, k] after `steps` [snapshots] steps; NaN once a lane has died."""
-
-    steps: Integers
-    theta: Floats
-    w: Floats
-    theta_mean: Floats
-    w_mean: Floats
-
-
-class LinearEngine:
+class LinearEngine(CompiledLoop):
     """One rule on one table of transitions with one set of features."""
 
     def __init__(self, rule: Rule, table: TransitionTable, features: ArrayLike, target: Affine) -> None:
-        self.rule, self.table, self.target = rule, table, target
-        self.features = finite("features", features)
-        shape("features", self.features, (table.states, None))
-        pairs, pair_of = np.unique(np.stack([table.reward, table.discount]), axis=1, return_inverse=True)
-        ratios, ratio_of = np.unique(table.rho, return_inverse=True)
-        shift = target.shift(*pairs)
-        shift.check((pairs.shape[1],))
-        if shift.row.shape[1] != target.outputs:
-            raise ValueError(f"shift of the target must have {target.outputs} outputs, got {shift.row.shape[1]}")
-        coefficients, function = compiled(rule, ratios)
-        self._function = function
-        self._sampling = table.sampling()
-        self._samples = kernels.Samples(
-            self.features, self.features, shift.row, shift.weight, shift.constant, rule.linear, coefficients
-        )
-        pair_index, ratio_index = (index.reshape(-1).astype(np.int64) for index in (pair_of, ratio_of))
-        self._lookup = kernels.Lookup(pair_index, ratio_index, table.rho)
+        super().__init__(rule, table, features, target, "features")
+        self.features = self._samples.x
 
-    def start(self, theta: ArrayLike, streams: NDArray[np.uint64]) -> LinearState:
-        """Lanes at theta ([n, k], or [lanes, n, k]), w = 0, each on its own stream [lanes, 4]."""
-        lanes = len(streams)
-        theta = finite("theta", theta)
-        n, k = self.target.outputs, self.features.shape[1]
-        shape("theta", theta, (n, k) if theta.ndim == 2 else (lanes, n, k))
-        begin = np.array(np.broadcast_to(theta, (lanes, n, k)), order="C")
-        w, theta_mean, w_mean = (np.zeros_like(begin) for _ in range(3))
-        sampler = Sampler(self.table, streams)
-        return LinearState(begin, w, theta_mean, w_mean, np.zeros(lanes), sampler, np.full(lanes, -1))
+    @property
+    def parameters(self) -> tuple[int, int]:
+        """[n, k]."""
+        return self.target.outputs, self.features.shape[1]
 
-    def run(
-        self,
-        state: LinearState,
-        steps: int,
-        alpha: ArrayLike,
-        beta: ArrayLike,
-        *,
-        schedule: Schedule | None = None,
-        radius: float = np.inf,
-        snapshots: ArrayLike = (),
-        average: bool = False,
-        keep_w: bool = False,
-        extragradient: bool = False,
-        threads: int | None = None,
-    ) -> Curves:
-        """Take `steps` steps in every lane. alpha and beta are numbers or [lanes].
-
-        radius         Γ: θ and w are projected onto the ball of this radius
-        snapshots      numbers of steps, counted from the start of the lanes, at which to record θ
-        average        also keep the α-weighted averages
-        extragradient  Mirror-Prox: each step looks ahead on one transition and steps on a second
-        """
-        whole("steps", steps, 0)
-        self._check_state(state)
-        lanes, n, k = state.theta.shape
-        alpha, beta = (np.array(np.broadcast_to(np.asarray(x, dtype=float), (lanes,))) for x in (alpha, beta))
-        check_steps(alpha, beta)
-        if not radius > 0:
-            raise ValueError(f"radius must be positive, got {radius}")
-        at = np.unique(integers("snapshots", snapshots)) if np.size(snapshots) else np.empty(0, dtype=np.int64)
-        if len(at) and not (state.steps <= at[0] and at[-1] <= state.steps + steps):
-            raise ValueError(f"snapshots must be in [{state.steps}, {state.steps + steps}], got {at[0]} … {at[-1]}")
-        shapes = [len(at), len(at) if keep_w else 0, *[len(at) if average else 0] * 2]
-        out = [np.empty((count, lanes, n, k)) for count in shapes]
-        lanes_now = kernels.Lanes(
-            state.theta, state.w, state.theta_mean, state.w_mean, state.mass, state.sampler.streams,
-            state.sampler.state, state.died,
-        )  # fmt: skip
-        factors = (schedule or Constant()).factors(state.steps, steps)
-        moves = kernels.Moves(state.steps, alpha, beta, *factors, radius, self.rule.w_decay, average, extragradient)
-        if threads is None and steps * state.theta.size < SHORT:
-            threads = 1
-        with _Threads(threads):
-            kernels.run(
-                lanes_now, moves, self._sampling, self._samples, self._lookup, self._function,
-                kernels.Snapshots(at, *out),
-            )  # fmt: skip
-        state.steps += steps
-        return Curves(at, *out)
-
-    def _check_state(self, state: LinearState) -> None:
-        """Its arrays fit this engine and each other: compiled code looks at no length."""
-        shape("theta", state.theta, (len(state.theta), self.target.outputs, self.features.shape[1]))
-        for name in ("w", "theta_mean", "w_mean"):
-            shape(name, getattr(state, name), state.theta.shape)
-        for name in ("mass", "died"):
-            shape(name, getattr(state, name), state.theta.shape[:1])
-        shape("streams", state.sampler.streams, (len(state.theta), 4))
-        if state.sampler.table.states != self.table.states:
-            raise ValueError(f"sampler must walk {self.table.states} states, got {state.sampler.table.states}")
-        state.sampler.check()
-
-    def step(self, state: LinearState, alpha: ArrayLike, beta: ArrayLike) -> None:
-        """One step in every lane."""
-        self.run(state, 1, alpha, beta)
+    def _launch(self, lanes: kernels.Lanes, moves: kernels.Moves, snapshots: kernels.Snapshots) -> None:
+        kernels.run(lanes, moves, self._sampling, self._samples, self._lookup, self._function, snapshots)
 
     def directions(self, theta: ArrayLike, w: ArrayLike, batch: Batch) -> tuple[Floats, Floats]:
         """(G_θ, G_w − κw), averaged over the batch of each lane; arrays of theta's shape."""
@@ -163,63 +41,21 @@ def directions(rule: Rule, theta: Floats, w: Floats, batch: Batch) -> tuple[Floa
     lanes, samples, k = batch.x.shape
     shape("theta", theta, (lanes, batch.shift.row.shape[-1], k))
     shape("w", w, theta.shape)
-    n = theta.shape[1]
-    rho = batch.rho.reshape(-1)
-    coefficients, function = compiled(rule, rho)
+    data, function, rho = batch_as_data(rule, batch)
     g_theta, g_w = np.zeros_like(theta), np.zeros_like(theta)
+    kernels.directions(theta, w, data, function, rho, g_theta, g_w)
+    return g_theta / samples, g_w / samples - rule.w_decay * w
+
+
+def batch_as_data(rule: Rule, batch: Batch) -> tuple[kernels.Samples, object, Floats]:
+    """A batch and a rule as the kernels take them: samples lane by lane, the rule's function, the ratios."""
+    k, n = batch.x.shape[2], batch.shift.row.shape[-1]
+    rho = batch.rho.reshape(-1)
+    coefficients, function = rule_as_data(rule, rho)
     shift = batch.shift
     row, weight, constant = (np.ascontiguousarray(part) for part in (shift.row, shift.weight, shift.constant))
     data = kernels.Samples(
         batch.x.reshape(-1, k), batch.x_next.reshape(-1, k),
         row.reshape(-1, n), weight.reshape(-1, 2, n), constant.reshape(-1, n), rule.linear, coefficients,
     )  # fmt: skip
-    kernels.directions(theta, w, data, function, rho, g_theta, g_w)
-    return g_theta / samples, g_w / samples - rule.w_decay * w
-
-
-_functions: dict[str, object] = {}
-
-
-@overload(np.clip)
-def _clip_numbers(a, a_min, a_max):  # type: ignore[no-untyped-def]
-    """numba clips arrays only."""
-    if all(isinstance(each, types.Number) for each in (a, a_min, a_max)):
-        return lambda a, a_min, a_max: np.minimum(np.maximum(a, a_min), a_max)
-    return None
-
-
-def compiled(rule: Rule, ratios: Floats) -> tuple[Floats, object]:
-    """The rule as the kernels take it: coefficients [ratios, 3, 2], or compiled code for a nonlinear rule."""
-    if rule.linear:
-        return np.array([rule.coefficients(rho) for rho in ratios]).reshape(-1, 3, 2), kernels.no_rule
-    key = rule.source_hash
-    if key not in _functions:
-        inner = compiled_with_helpers(rule.function, nb.njit)
-
-        def plain(delta, u, rho):  # type: ignore[no-untyped-def]
-            p, t, q = inner(delta, u, rho)
-            return (float(p), float(t), float(q))
-
-        try:
-            _functions[key] = nb.njit(kernels.RULE_SIGNATURE)(plain)
-        except nb.core.errors.NumbaError as error:
-            first = str(error).strip().splitlines()[0]
-            raise ValueError(f"rule {rule.name!r} is not arithmetic that numba compiles: {first}") from error
-    return np.zeros((len(ratios), 3, 2)), _functions[key]
-
-
-class _Threads:
-    """Sets numba's thread count during a run."""
-
-    def __init__(self, count: int | None) -> None:
-        if count is not None:
-            positive("threads", count)
-        self.count = count
-
-    def __enter__(self) -> None:
-        self.before = nb.get_num_threads()
-        if self.count is not None:
-            nb.set_num_threads(min(self.count, nb.config.NUMBA_NUM_THREADS))
-
-    def __exit__(self, *_: object) -> None:
-        nb.set_num_threads(self.before)
+    return data, function, rho

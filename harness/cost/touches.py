@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.engines import kernels
-from algorithms.engines.linear import compiled
+from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.rule import Rule
 from algorithms.targets import Target
 
@@ -38,7 +38,7 @@ def count_touches(rule: Rule, target: Target, features: int) -> int:
     rng = np.random.default_rng(0)
     n = target.outputs
     shift = target.shift(np.ones(1), np.full(1, 0.9))
-    coefficients, function = compiled(rule, np.ones(1))
+    coefficients, function = rule_as_data(rule, np.ones(1))
 
     def watch(values: Any) -> Any:
         return Watched(values, tally)

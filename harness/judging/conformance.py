@@ -49,10 +49,10 @@ def _arithmetic(rule: Rule) -> list[Complaint]:
 
 
 def _compiles(rule: Rule) -> list[Complaint]:
-    from algorithms.engines.linear import compiled
+    from algorithms.engines.compiled_loop import rule_as_data
 
     try:
-        compiled(replace(rule, linear=False), np.ones(1))
+        rule_as_data(replace(rule, linear=False), np.ones(1))
     except ValueError as error:
         return [Complaint("numba", str(error))]
     return []

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from algorithms.checks import Floats
 from algorithms.engines.linear import LinearEngine
+from algorithms.engines.small import SmallEngine, SmallLoop
 from algorithms.names import look_up
 from algorithms.rule import Rule
 from algorithms.streams import generators, lane_streams
@@ -25,9 +26,14 @@ from harness.runs.spec import RunSpec
 
 if TYPE_CHECKING:
     from algorithms.engines.loop import TorchLoop
+    from algorithms.engines.mlp import MlpEngine
+    from algorithms.engines.module import ModuleEngine
     from harness.oracle.objectives import Objective
     from harness.oracle.saddle import Saddle
 
+# Weights up to which a network runs compiled, unless the predictor names its engine. Measured at one transition a step
+# with tanh and 50 atoms, one thread: see docs/measuring.md.
+LARGEST_SMALL = 1_000_000
 ALONG = ("J", "gradient", "w_gap")  # what needs θ and w, not predictions alone
 
 
@@ -67,26 +73,37 @@ class Learning:
     # ------------------------------------------------------------------ running
 
     @cached_property
-    def engine(self) -> LinearEngine | TorchLoop:
-        """What runs the lanes: both kinds have `start` and `run`."""
+    def engine(self) -> LinearEngine | SmallLoop | TorchLoop:
+        """What runs the lanes: each kind has `start` and `run`."""
         if self.linear:
             return LinearEngine(self.rule, self.mdp.table, self.mdp.features, self.target)
+        predictor, inputs = self.spec.learner.predictor, self._inputs
+        if predictor.kind in ("mlp", "table"):
+            small = SmallEngine(
+                self.rule, (inputs.shape[1], *predictor.hidden), self.target,
+                activation=predictor.activation, pinned=predictor.pinned,
+            )  # fmt: skip
+            if predictor.engine != "torch" and (predictor.engine == "small" or small.weights <= LARGEST_SMALL):
+                return SmallLoop(small, self.mdp.table, inputs)
         from algorithms.engines.loop import TorchLoop
+
+        return TorchLoop(self._network, self.mdp.table, inputs, self.target)
+
+    @cached_property
+    def _network(self) -> MlpEngine | ModuleEngine:
+        """The network in torch: what predicts, and what runs if the network is large or a user's."""
         from algorithms.engines.mlp import MlpEngine
         from algorithms.engines.module import ModuleEngine
 
         predictor, inputs = self.spec.learner.predictor, self._inputs
-        inner: MlpEngine | ModuleEngine
         if predictor.kind in ("mlp", "table"):
-            inner = MlpEngine(
+            return MlpEngine(
                 self.rule, (inputs.shape[1], *predictor.hidden), self.target,
                 activation=predictor.activation, pinned=predictor.pinned,
             )  # fmt: skip
-        else:
-            head = self.target.head()
-            module = make_module(predictor, self.problem, inputs.shape[1], head.logits)
-            inner = ModuleEngine(self.rule, module, head.predict)
-        return TorchLoop(inner, self.mdp.table, inputs, self.target)
+        head = self.target.head()
+        module = make_module(predictor, self.problem, inputs.shape[1], head.logits)
+        return ModuleEngine(self.rule, module, head.predict)
 
     @property
     def _inputs(self) -> Floats:
@@ -106,12 +123,14 @@ class Learning:
         if isinstance(self.engine, LinearEngine):
             theta = self.target.start(problem.mdp.theta_initial, problem.mdp.features)
             return np.zeros_like(theta) if learner.start == "zeros" else theta
+        axes: dict[str, Any] = dict(self.spec.axes) | {"problem": self.spec.place.problem, "stream": "weights"}
+        rng = generators(self.spec.root_seed, seeds, **axes)
+        if isinstance(self.engine, SmallLoop):
+            return learner.spread * self.engine.engine.init(rng)
         import torch
 
         from algorithms.engines.mlp import MlpEngine
 
-        axes: dict[str, Any] = dict(self.spec.axes) | {"problem": self.spec.place.problem, "stream": "weights"}
-        rng = generators(self.spec.root_seed, seeds, **axes)
         inner = self.engine.engine
         if isinstance(inner, MlpEngine):
             return [learner.spread * part for part in inner.init(rng)]
@@ -161,13 +180,13 @@ class Learning:
 
             from algorithms.engines.mlp import MlpEngine
 
-            inner = self.engine.engine
-            x = torch.as_tensor(self.engine.inputs)
+            network, x = self._network, torch.as_tensor(self.engine.inputs)
+            if isinstance(self.engine, SmallLoop):
+                theta = [torch.as_tensor(layer) for layer in self.engine.engine.layers(theta)]
             with torch.no_grad():
-                if isinstance(inner, MlpEngine):
-                    lanes = len(theta[0])
-                    return inner.predict(theta, x.expand(lanes, -1, -1)).numpy()
-                return inner.predict_all(theta, x).numpy()
+                if isinstance(network, MlpEngine):
+                    return network.predict(theta, x.expand(len(theta[0]), -1, -1)).numpy()
+                return network.predict_all(theta, x).numpy()
 
     @cached_property
     def _metrics(self) -> Metrics:
@@ -180,8 +199,8 @@ class Learning:
 
         if isinstance(self.engine, LinearEngine):
             return Objective(self.mdp, self.target, linear(self.mdp.features, self.target.outputs))
-        inner = self.engine.engine
-        predictor = mlp(inner, self._inputs) if isinstance(inner, MlpEngine) else module(inner, self._inputs)
+        network, inputs = self._network, self._inputs
+        predictor = mlp(network, inputs) if isinstance(network, MlpEngine) else module(network, inputs)
         return Objective(self.mdp, self.target, predictor)
 
     @cached_property

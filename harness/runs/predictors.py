@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KINDS = ("linear", "table", "mlp", "own")
 ACTIVATIONS = ("tanh", "relu", "silu", "softplus")
+ENGINES = ("small", "torch")
 _CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>[^()]*)\))?")
 
 
@@ -65,6 +66,8 @@ def _mlp(text: str, words: list[str]) -> PredictorSpec:
             hidden.append(int(word))
         elif word == "pinned":
             once("pinned", word)
+        elif word in ENGINES:
+            once("engine", word)
         elif sign and key == "inputs":
             look_up("inputs", value, dict.fromkeys(("states", "most-states", "features")))
             once("inputs", value)
@@ -74,7 +77,8 @@ def _mlp(text: str, words: list[str]) -> PredictorSpec:
     if not hidden:
         raise ValueError(f"predictor {text!r} needs at least one layer, as in 'mlp(50)'")
     activation, inputs = rest.get("activation", "tanh"), rest.get("inputs", "states")
-    return PredictorSpec("mlp", tuple(hidden), activation, "pinned" in rest, inputs)
+    engine = rest.get("engine", "")
+    return PredictorSpec("mlp", tuple(hidden), activation, "pinned" in rest, inputs, engine=engine)
 
 
 def shown(spec: PredictorSpec) -> str:
@@ -85,6 +89,7 @@ def shown(spec: PredictorSpec) -> str:
         return spec.kind
     words = [*map(str, spec.hidden), *([spec.activation] if spec.activation != "tanh" else [])]
     words += [*(["pinned"] if spec.pinned else []), *([f"inputs={spec.inputs}"] if spec.inputs != "states" else [])]
+    words += [spec.engine] if spec.engine else []
     return f"mlp({','.join(words)})"
 
 

@@ -99,6 +99,7 @@ class PredictorSpec:
     kind     linear, table (a row of pinned logits per state), mlp, own (the problem's network), module (a user's file)
     inputs   what a network sees: states (one-hot), most-states (without the last column: the bias is that state's row),
              or the problem's features
+    engine   of an mlp or a table: small (compiled), torch, or '' for the faster one at its size
     """
 
     kind: str = "linear"
@@ -107,6 +108,7 @@ class PredictorSpec:
     pinned: bool = False
     inputs: str = "states"
     file: FileRef | None = None
+    engine: str = ""
 
     def __post_init__(self) -> None:
         for units in self.hidden:

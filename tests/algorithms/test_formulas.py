@@ -8,7 +8,7 @@ import pytest
 import torch
 from numpy import tanh as bare_tanh
 
-from algorithms.engines.linear import compiled
+from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.tensors import TensorBatch
 from algorithms.experience.batch import Batch
@@ -62,7 +62,7 @@ def test_floats_arrays_tensors_and_compiled_code_agree(name):
     np.testing.assert_allclose(tensors, floats, rtol=1e-12, atol=1e-12)
     single = torch.stack(list(made(*torch.as_tensor(points, dtype=torch.float32))))
     assert single.dtype == torch.float32
-    inner = compiled(made, np.array([1.0]))[1]
+    inner = rule_as_data(made, np.array([1.0]))[1]
     np.testing.assert_allclose([inner(*point) for point in points.T], floats.T, rtol=1e-12, atol=1e-12)
 
 
@@ -92,7 +92,7 @@ def test_an_engine_of_tensors_takes_the_step_of_the_compiled_one():
     for one, other in zip(ours, theirs, strict=True):
         flat = np.concatenate([part.numpy().reshape(1, 1, -1) for part in other], -1)
         np.testing.assert_allclose(flat, one, rtol=1e-12, atol=1e-12)
-    assert compiled(clipped, np.array([1.0]))[0].shape == (1, 3, 2)
+    assert rule_as_data(clipped, np.array([1.0]))[0].shape == (1, 3, 2)
 
 
 def branch(delta, u, rho):

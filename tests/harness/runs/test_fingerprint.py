@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from algorithms.digest import digest
-from algorithms.engines.linear import compiled
+from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.rule import Cotangents, Rule, rule
 from harness.oracle.problem import Problem
 from harness.plugins import find_problem
@@ -47,7 +47,7 @@ def test_two_files_with_equal_functions_and_other_constants_are_two_rules(tmp_pa
     refs = [reference(rule_file(tmp_path, f"k{k}", k=k, linear=False)) for k in (1, 100)]
     hashes = {run_hash(spec(rule=ref)) for ref in refs}
     assert len(hashes) == 2
-    slopes = [compiled(resolve(ref), np.ones(1))[1](1.0, 0.0, 1.0)[0] for ref in refs]
+    slopes = [rule_as_data(resolve(ref), np.ones(1))[1](1.0, 0.0, 1.0)[0] for ref in refs]
     assert slopes == [-1 / 2, -1 / 101]
     curves = [run_cohort(Task.of(spec(rule=ref), 0)).lanes[0].curves for ref in refs]
     assert not np.array_equal(curves[0], curves[1])

@@ -1,0 +1,270 @@
+"""The small engine's compiled loop: the R-operator of the mlp engine, one sample at a time, in one function.
+
+A lane's θ and w are flat [d]: layer by layer the rows of V [in + 1, out], the bias last. Units of all layers follow
+each other in the arrays of `Units`, each layer with one more that is the constant 1. Backward, a row of V and W is read
+once for its products and changed at once: no gradient is ever stored.
+
+Inner loops run over views from 0 on: an index with an offset might be negative for all the compiler knows, and what
+Python means by that keeps it from vectorising (three times the time of a step at 6-50-30). A lane's loop is compiled
+without reference counts, which views would cost: nothing is allocated in it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from algorithms.compiling import FASTMATH, Flag, Floats1, Floats3, Integer, Integers1, Integers2, compiled
+from algorithms.engines.elementary import EXACT, sigmoid, tanh
+from algorithms.engines.kernels import (
+    Lanes,
+    Lookup,
+    Moves,
+    RuleFunction,
+    Sample,
+    Samples,
+    Snapshots,
+    average,
+    project,
+    write_snapshot,
+)
+from algorithms.engines.network_heads import at_the_head, atoms_of
+from algorithms.experience.draws import Sampling, draw
+
+TANH, RELU, SILU, SOFTPLUS = range(4)
+
+
+class Network(NamedTuple):
+    """Shape of a network:  width  [layers + 1], inputs first   weight, unit  where a layer starts in θ and in `unit`.
+
+    head is network_heads.VALUE, CDF or PINNED; support is the atoms, for greedy actions.
+    """
+
+    width: Integers1
+    weight: Integers1
+    unit: Integers1
+    units: Integer
+    activation: Integer
+    head: Integer
+    actions: Integer
+    curvature: Flag
+    support: Floats1
+
+
+class Units(NamedTuple):
+    """What a pass knows of each unit: outputs h, h', Rh; sums a, a', Ra; slopes σ'(a), σ'(a'), and σ''(a)Ra.
+
+    bend stays 0 where σ is piecewise linear; c, c_next and e are the cotangents of a, a' and Ra.
+    """
+
+    h: Floats1
+    h_next: Floats1
+    rh: Floats1
+    a: Floats1
+    a_next: Floats1
+    ra: Floats1
+    slope: Floats1
+    slope_next: Floats1
+    bend: Floats1
+    c: Floats1
+    c_next: Floats1
+    e: Floats1
+
+
+@nb.njit
+def _units(count):
+    rows = np.zeros((12, count))
+    return Units(
+        rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8], rows[9], rows[10], rows[11]
+    )
+
+
+@nb.njit(fastmath=EXACT, error_model="numpy")
+def _activate(unit, low, high, kind):
+    """h = σ(a), σ'(a), Rh = σ'(a)Ra and σ''(a)Ra of a layer's units; h' and σ'(a')."""
+    first, last = np.uint64(low), np.uint64(high)
+    _apply_activation(unit.a, unit.h, unit.slope, first, last, kind)
+    _apply_activation(unit.a_next, unit.h_next, unit.slope_next, first, last, kind)
+    a = unit.a
+    ra = unit.ra
+    h = unit.h
+    slope = unit.slope
+    rh = unit.rh
+    bend = unit.bend
+    for i in range(first, last):
+        rh[i] = slope[i] * ra[i]
+    if kind == TANH:
+        for i in range(first, last):
+            bend[i] = -2.0 * h[i] * rh[i]
+    elif kind == SILU:
+        for i in range(first, last):
+            s = sigmoid(a[i])
+            bend[i] = s * (1.0 - s) * (2.0 + a[i] * (1.0 - 2.0 * s)) * ra[i]
+    elif kind == SOFTPLUS:
+        for i in range(first, last):
+            bend[i] = (1.0 - slope[i]) * rh[i]
+
+
+@nb.njit(fastmath=EXACT, error_model="numpy", inline="always")
+def _apply_activation(a, h, slope, first, last, kind):
+    if kind == TANH:
+        for i in range(first, last):
+            h[i] = tanh(a[i])
+            slope[i] = 1.0 - h[i] * h[i]
+    elif kind == RELU:
+        for i in range(first, last):
+            h[i] = 0.0 if a[i] <= 0.0 else a[i]  # a NaN stays one
+            slope[i] = 1.0 if a[i] > 0.0 else 0.0
+    elif kind == SILU:
+        for i in range(first, last):
+            s = sigmoid(a[i])
+            h[i] = a[i] * s
+            slope[i] = s * (1.0 + a[i] * (1.0 - s))
+    else:
+        for i in range(first, last):
+            h[i] = a[i] if a[i] > 20.0 else math.log1p(math.exp(a[i]))  # torch's: beyond 20 it differs by 2e-9
+            slope[i] = sigmoid(a[i])
+
+
+@nb.njit(fastmath=FASTMATH, inline="always")
+def _forward(theta, w, x, x_next, net, unit):
+    """x, x' and the tangent of x through the layers: a = hV, and for the tangent Ra = (Rh)V + hW."""
+    layers = net.weight.shape[0]
+    for i in range(x.shape[0]):
+        unit.h[i], unit.h_next[i], unit.rh[i] = x[i], x_next[i], 0.0
+    for layer in range(layers):
+        rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
+        unit.h[low + rows], unit.h_next[low + rows], unit.rh[low + rows] = 1.0, 1.0, 0.0
+        a, a_next, ra = unit.a[top : top + columns], unit.a_next[top : top + columns], unit.ra[top : top + columns]
+        for j in range(columns):
+            a[j], a_next[j], ra[j] = 0.0, 0.0, 0.0
+        for i in range(rows + 1):
+            h, h_next, rh = unit.h[low + i], unit.h_next[low + i], unit.rh[low + i]
+            if h == 0.0 and h_next == 0.0 and rh == 0.0:  # a state as one-hot input touches one row of many
+                continue
+            at = net.weight[layer] + i * columns
+            row, aux = theta[at : at + columns], w[at : at + columns]
+            for j in range(columns):  # two loops: three sums in one are more arrays than LLVM checks for overlap
+                a[j] += h * row[j]
+                a_next[j] += h_next * row[j]
+            for j in range(columns):
+                ra[j] += rh * row[j] + h * aux[j]
+        if layer < layers - 1:
+            _activate(unit, top, top + columns, net.activation)
+
+
+@nb.njit(fastmath=FASTMATH, inline="always")
+def _backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
+    """Cotangents layer by layer; θ_out ← θ_out − αG_θ and w_out ← keep·w_out + βG_w on the way. See mlp._backward."""
+    for layer in range(net.weight.shape[0] - 1, -1, -1):
+        rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
+        c, c_next, e = unit.c[top : top + columns], unit.c_next[top : top + columns], unit.e[top : top + columns]
+        for i in range(rows + 1):
+            here, at = low + i, net.weight[layer] + i * columns
+            if layer > 0 and i < rows:
+                row, aux = theta[at : at + columns], w[at : at + columns]
+                on_a, on_next, on_ra, through = 0.0, 0.0, 0.0, 0.0
+                for j in range(columns):
+                    on_a += row[j] * c[j]
+                    on_next += row[j] * c_next[j]
+                    on_ra += row[j] * e[j]
+                    through += aux[j] * e[j]
+                slope = unit.slope[here]
+                if net.curvature:
+                    unit.c[here] = slope * (on_a + through) + unit.bend[here] * on_ra
+                else:
+                    unit.c[here] = slope * on_a
+                unit.c_next[here] = unit.slope_next[here] * on_next
+                unit.e[here] = slope * on_ra
+            h, h_next = -alpha * unit.h[here], -alpha * unit.h_next[here]
+            rh = -alpha * unit.rh[here] if net.curvature else 0.0
+            if h != 0.0 or h_next != 0.0 or rh != 0.0:
+                to = theta_out[at : at + columns]
+                for j in range(columns):
+                    to[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
+            h = beta * unit.h[here]
+            if h != 0.0 or keep != 1.0:
+                to = w_out[at : at + columns]
+                for j in range(columns):
+                    to[j] = keep * to[j] + h * e[j]
+
+
+@nb.njit(fastmath=FASTMATH, _nrt=False)
+def _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom):
+    """All steps of one lane. See kernels.run for why fields are copied to names, one per line."""
+    theta = lanes.theta[lane]
+    w = lanes.w[lane]
+    theta_mean = lanes.theta_mean[lane]
+    w_mean = lanes.w_mean[lane]
+    masses = lanes.mass
+    stream = lanes.rng[lane]
+    states = lanes.state
+    died = lanes.died
+    first = moves.first
+    alpha_factor = moves.alpha_factor
+    beta_factor = moves.beta_factor
+    radius = moves.radius
+    averaging = moves.averaging
+    features = data.x
+    next_state = table.next_state
+    pairs = lookup.pair
+    ratios = lookup.ratio
+    rhos = lookup.rho
+    at_steps = snapshots.at
+    theta_flat = theta[0]
+    w_flat = w[0]
+    length = alpha_factor.shape[0]
+    here = states[lane]
+    next_snapshot = 0
+    for step in range(length + 1):
+        while next_snapshot < at_steps.shape[0] and at_steps[next_snapshot] == first + step:
+            write_snapshot(snapshots.theta, next_snapshot, lane, theta)
+            write_snapshot(snapshots.w, next_snapshot, lane, w)
+            write_snapshot(snapshots.theta_mean, next_snapshot, lane, theta_mean)
+            write_snapshot(snapshots.w_mean, next_snapshot, lane, w_mean)
+            next_snapshot += 1
+        if step == length or died[lane] >= 0:
+            continue
+        alpha, beta = moves.alpha[lane] * alpha_factor[step], moves.beta[lane] * beta_factor[step]
+        left, outcome, here = draw(stream, table, here)
+        right = next_state[outcome]
+        at = Sample(left, right, pairs[outcome], ratios[outcome], rhos[outcome])
+        _forward(theta_flat, w_flat, features[left], features[right], net, unit)
+        if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
+            died[lane] = first + step
+            theta[:, :] = np.nan
+            w[:, :] = np.nan
+            continue
+        if averaging:
+            masses[lane] += alpha
+            average(theta_mean, theta, alpha / masses[lane])
+            average(w_mean, w, alpha / masses[lane])
+        _backward(theta_flat, w_flat, theta_flat, w_flat, net, unit, alpha, beta, 1.0 - beta * moves.w_decay)
+        if radius < np.inf:
+            project(theta, radius)
+            project(w, radius)
+    states[lane] = here
+
+
+@compiled(Lanes, Moves, Sampling, Samples, Network, Lookup, RuleFunction, Snapshots, parallel=True, fastmath=True)
+def run(lanes, moves, table, data, net, lookup, rule, snapshots):
+    """Run every lane, starting at step `first`. Only this loop is parallel: what is in it compiles twice as long."""
+    for lane in nb.prange(lanes.theta.shape[0]):
+        unit, atom = _units(net.units), atoms_of(data.row.shape[1] + 1)
+        _run_lane(np.int64(lane), lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom)
+
+
+@compiled(Floats3, Floats3, Samples, Network, Integers2, RuleFunction, Floats1, Floats3, Floats3, fastmath=True)
+def directions(theta, w, data, net, actions, rule, rho, g_theta, g_w):
+    """Add the directions of the samples to g_theta and g_w: steps of size (−1, 1). Samples are ordered lane by lane.
+
+    actions  [samples, 2]: the action, and the next one or GREEDY
+    """
+    unit, atom = _units(net.units), atoms_of(data.row.shape[1] + 1)
+    for i in range(rho.shape[0]):
+        lane = i * theta.shape[0] // rho.shape[0]
+        at = Sample(i, i, i, i, rho[i])
+        _forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
+        at_the_head(unit, atom, net, data, at, actions[i, 0], actions[i, 1], rule)
+        _backward(theta[lane, 0], w[lane, 0], g_theta[lane, 0], g_w[lane, 0], net, unit, -1.0, 1.0, 1.0)
