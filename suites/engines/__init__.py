@@ -16,6 +16,7 @@ from suites.engines.stored import PATHS, stored_path
 
 RULES = (gtd2, tdrc(0.5))  # together they use every term: u or δ on f, curvature, w's decay
 COMPILED = replace(gtd2, name="gtd2-as-nonlinear", linear=False)  # takes the path of rules that are compiled in
+ENGINES = ("mlp", "small", "module")
 FLAT = greedy_gq(0.5)  # without curvature
 
 
@@ -24,14 +25,15 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     made: list[Claim] = []
     for each in (rule,) if rule else RULES:
         made += [linear_directions(each, problem, target) for problem in ("collision", "baird") for target in KINDS]
-        made += [network_directions(each, "mlp", name) for name in NETS]
+        made += [network_directions(each, engine, name) for engine in ("mlp", "small") for name in NETS]
         made += [network_directions(each, "module", name) for name in MODULES]
         made += [loop(each, engine, case) for engine, cases in LOOPS.items() for case in cases]
         made += [stored_path(each, name) for name in PATHS]
     if rule is None:
         made += [linear_directions(COMPILED, "baird", target) for target in KINDS]
-        made += [network_directions(FLAT, engine, "depth=1,tanh,pinned") for engine in ("mlp", "module")]
-        made += [own_sizes(engine) for engine in ("mlp", "module")]
+        made += [network_directions(FLAT, engine, "depth=1,tanh,pinned") for engine in ENGINES]
+        made += [network_directions(COMPILED, "small", "depth=1,tanh,pinned")]
+        made += [own_sizes(engine) for engine in ENGINES]
         made.append(streams())
     return [*made, *(sampler(problem) for problem in ("collision", "random_mdp")), *controls()]
 

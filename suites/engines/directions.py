@@ -13,7 +13,18 @@ from algorithms.rule import Rule
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
 from harness.oracle.theorem import EXACT
-from suites.engines.points import Net, first_weights, linear, make_mlp, make_module, of_module, off, to_module, vector
+from suites.engines.points import (
+    Net,
+    first_weights,
+    linear,
+    make_mlp,
+    make_module,
+    make_small,
+    of_module,
+    off,
+    to_module,
+    vector,
+)
 
 SOURCE = "Algorithms 1 to 3, appendix"
 KINDS = ("value", "cdf")
@@ -141,5 +152,8 @@ def _directions(engine: str, rule: Rule, net: Net, goal: Any, theta: list, w: li
     """The engine's (G_θ, G_w), laid out as the mlp engine's weights."""
     if engine == "mlp":
         return [*make_mlp(rule, net, goal, batch.x.shape[-1]).directions(theta, w, batch)]
+    if engine == "small":
+        small = make_small(rule, net, goal, batch.x.shape[-1])
+        return [*small.directions(small.flat(theta), small.flat(w), batch)]
     made = make_module(rule, net, goal, theta)
     return [of_module(part) for part in made.directions(to_module(theta), to_module(w), batch)]

@@ -13,7 +13,7 @@ from algorithms.checks import Floats
 from algorithms.rule import Rule
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from suites.engines.points import Net, linear, make_mlp, make_module, of_module, off, to_module, vector
+from suites.engines.points import Net, linear, make_mlp, make_module, make_small, of_module, off, to_module, vector
 
 PATH = 1e-9  # of the largest number: rounding over a dozen steps
 CASES = {
@@ -23,7 +23,11 @@ CASES = {
     "averaged": {"exponents": (0.9, 0.6), "offset": 2.0, "average": True},
     "mirror-prox": {"radius": 0.7, "average": True, "extragradient": True, "exponents": (0.9, 0.6), "offset": 2.0},
 }
-LOOPS = {"linear": tuple(CASES), **dict.fromkeys(("mlp", "module"), ("plain", "scheduled", "projected"))}
+LOOPS = {
+    "linear": tuple(CASES),
+    "small": tuple(CASES)[:-1],
+    **dict.fromkeys(("mlp", "module"), ("plain", "scheduled", "projected")),
+}
 LOOP_NET = Net((3,), pinned=True)
 RUNS = (3, 4)  # steps of two calls: a schedule goes on where it was
 LANES = 2
@@ -79,6 +83,7 @@ def _loop_engine(rule: Rule, engine: str, mdp: Any, goal: Any, seed: int) -> tup
     """(what has `start` and `run`, the predictor as a formula, and every lane's first θ and w), outside the ball."""
     from algorithms.engines.linear import LinearEngine
     from algorithms.engines.loop import TorchLoop
+    from algorithms.engines.small import SmallLoop
     from algorithms.streams import generators
     from harness.oracle import literal
 
@@ -87,9 +92,12 @@ def _loop_engine(rule: Rule, engine: str, mdp: Any, goal: Any, seed: int) -> tup
     if engine == "linear":
         theta, w = (np.stack([0.3 * e.normal(size=(goal.outputs, k)) for e in rng]) for rng in (theta_rng, w_rng))
         return LinearEngine(rule, mdp.table, mdp.features, goal), partial(linear, goal.outputs), theta, w
-    inner = make_mlp(rule, LOOP_NET, goal, k)
+    small = engine == "small"
+    inner = (make_small if small else make_mlp)(rule, LOOP_NET, goal, k)
     weights = [inner.init(rng) for rng in (theta_rng, w_rng)]
     formula = literal.Network((k, *LOOP_NET.hidden), goal, pinned=True)
+    if small:
+        return SmallLoop(inner, mdp.table, mdp.features), formula.at(), *weights
     if engine == "module":
         inner = make_module(rule, LOOP_NET, goal, weights[0])
     return TorchLoop(inner, mdp.table, mdp.features, goal), formula.at(), *weights
@@ -100,18 +108,18 @@ def _loop_points(made: Any, theta: Any, w: Any, streams: Any, steps: Any) -> Flo
     from algorithms.engines.module import ModuleEngine
     from algorithms.stepping import Constant, PowerLaw
 
-    linear, module = isinstance(theta, np.ndarray), isinstance(getattr(made, "engine", None), ModuleEngine)
+    compiled, module = isinstance(theta, np.ndarray), isinstance(getattr(made, "engine", None), ModuleEngine)
     if module:
         theta, w = to_module(theta), to_module(w)
     state = made.start(theta, streams)
-    state.w = w.copy() if linear else w
+    state.w = w.copy() if compiled else w
     law = PowerLaw(steps.exponents[0], steps.exponents[1], steps.offset) if any(steps.exponents) else Constant()
     options = {"radius": steps.radius, "schedule": law}
-    if linear:
+    if compiled:
         options |= {"average": steps.average, "extragradient": steps.extragradient}
     for count in RUNS:
         made.run(state, count, steps.alpha, steps.beta, **options)
-    ends = (state.theta_mean, state.w_mean) if linear and steps.average else (state.theta, state.w)
+    ends = (state.theta_mean, state.w_mean) if compiled and steps.average else (state.theta, state.w)
     parts = [of_module(end) if module else end for end in ends]
     return np.stack([np.concatenate([vector(part, lane) for part in parts]) for lane in range(LANES)])
 
@@ -137,7 +145,7 @@ def sizes_are_own(engine: str, setting: Setting) -> Finding:
     from algorithms.targets import CdfTarget
 
     goal, rng, lanes = CdfTarget(-1.0, 2.0, 4), generator(setting.seed, purpose="sizes"), 3
-    made = inner = make_mlp(tdrc(0.5), LOOP_NET, goal, 3)
+    made = inner = (make_small if engine == "small" else make_mlp)(tdrc(0.5), LOOP_NET, goal, 3)
     theta, w = (inner.init(generators(setting.seed, range(lanes), part=part)) for part in ("theta", "w"))
     if engine == "module":
         made = make_module(tdrc(0.5), LOOP_NET, goal, theta)

@@ -46,9 +46,18 @@ def make_mlp(rule: Rule, net: Net, goal: Any, inputs: int) -> Any:
     """The mlp engine on this network."""
     from algorithms.engines.mlp import MlpEngine
 
-    return MlpEngine(
-        rule, (inputs, *net.hidden), goal, activation=net.activation, pinned=net.pinned, actions=net.actions
-    )
+    return MlpEngine(rule, (inputs, *net.hidden), goal, **_options(net))
+
+
+def make_small(rule: Rule, net: Net, goal: Any, inputs: int) -> Any:
+    """The small engine on this network."""
+    from algorithms.engines.small import SmallEngine
+
+    return SmallEngine(rule, (inputs, *net.hidden), goal, **_options(net))
+
+
+def _options(net: Net) -> dict[str, Any]:
+    return {"activation": net.activation, "pinned": net.pinned, "actions": net.actions}
 
 
 def first_weights(net: Net, goal: Any, inputs: int, rng: Any) -> list[Any]:

@@ -67,6 +67,12 @@ def test_a_step_on_a_batch_is_the_mlp_engines_with_a_step_size_per_lane():
     assert_same(small, flat, layers)
 
 
+def test_first_weights_are_the_mlp_engines():
+    small, mlp, (theta, _), _ = twins(rules.gtd2, CdfTarget(-2, 2, 6), (4, 3))
+    assert np.array_equal(theta, small.flat(mlp.init(generators(0, range(LANES)))))
+    assert np.array_equal(theta[:2], small.init(generators(0, range(2))))
+
+
 def both_loops(each, target, hidden, steps, lanes=LANES, spread=1.0, inputs=None, **options):
     inputs = np.eye(5) if inputs is None else inputs
     shape = {"activation": options.pop("activation", "tanh"), "pinned": options.pop("pinned", False)}

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 KERNELS = "algorithms/engines/kernels.py"
 LINEAR = "algorithms/engines/linear.py"
+LOOP = "algorithms/engines/compiled_loop.py"
 
 MUTANTS = (
     Mutant(
@@ -119,14 +120,14 @@ MUTANTS = (
     ),
     Mutant(
         "linear: ratios of one transition for all",
-        LINEAR,
+        LOOP,
         "self._lookup = kernels.Lookup(pair_index, ratio_index,",
         "self._lookup = kernels.Lookup(pair_index, 0 * ratio_index,",
         ("claim:engines/linear/loop/plain/gtd2",),
     ),
     Mutant(
         "linear: rules of one source keep the first one's code",
-        LINEAR,
+        LOOP,
         "    key = rule.source_hash\n",
         "    key = rule.name\n",
         (
@@ -138,9 +139,9 @@ MUTANTS = (
     ),
     Mutant(
         "linear: averages start at w's zeros",
-        LINEAR,
-        "return LinearState(begin, w, theta_mean, w_mean, np.zeros(lanes), sampler",
-        "return LinearState(begin, w, theta_mean, w_mean, np.ones(lanes), sampler",
+        LOOP,
+        "return LaneState(begin, w, theta_mean, w_mean, np.zeros(lanes), sampler",
+        "return LaneState(begin, w, theta_mean, w_mean, np.ones(lanes), sampler",
         ("claim:engines/linear/loop/averaged/gtd2",),
     ),
     Mutant(

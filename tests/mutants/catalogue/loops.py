@@ -3,13 +3,13 @@
 from tests.mutants.mutant import Mutant
 
 KERNELS = "algorithms/engines/kernels.py"
-LINEAR = "algorithms/engines/linear.py"
+LOOP = "algorithms/engines/compiled_loop.py"
 
 AVERAGING = (
     "                if averaging and half == halves - 1:  # average the point whose field moves the iterate\n"
     "                    masses[lane] += alpha\n"
-    "                    _average(theta_mean, theta, alpha / masses[lane])\n"
-    "                    _average(w_mean, w, alpha / masses[lane])\n"
+    "                    average(theta_mean, theta, alpha / masses[lane])\n"
+    "                    average(w_mean, w, alpha / masses[lane])\n"
 )
 STEPPING = (
     "                keep = 1.0 - beta * w_decay\n"
@@ -29,14 +29,14 @@ MUTANTS = (
     Mutant(
         "linear run: the radius is ignored",
         KERNELS,
-        "    project = radius < np.inf\n",
-        "    project = False\n",
+        "    projecting = radius < np.inf\n",
+        "    projecting = False\n",
         ("claim:engines/linear/loop/projected/gtd2",),
     ),
     Mutant(
         "linear run: w is not projected",
         KERNELS,
-        "                    _project(w, radius)\n",
+        "                    project(w, radius)\n",
         "",
         ("claim:engines/linear/loop/projected/gtd2",),
     ),
@@ -64,8 +64,8 @@ MUTANTS = (
     Mutant(
         "linear run: w's average is theta's",
         KERNELS,
-        "_average(w_mean, w, alpha / masses[lane])",
-        "_average(w_mean, theta, alpha / masses[lane])",
+        "average(w_mean, w, alpha / masses[lane])",
+        "average(w_mean, theta, alpha / masses[lane])",
         ("claim:engines/linear/loop/averaged/gtd2",),
     ),
     Mutant(
@@ -121,7 +121,7 @@ MUTANTS = (
     ),
     Mutant(
         "linear run: schedules restart with every run",
-        LINEAR,
+        LOOP,
         ".factors(state.steps, steps)",
         ".factors(0, steps)",
         ("claim:engines/linear/loop/scheduled/gtd2",),
