@@ -78,9 +78,16 @@ class Compiled:
         return self.dispatcher(*arguments)
 
 
-def compiled(*arguments: Any, parallel: bool = False, fastmath: bool = False) -> Callable[[Any], Compiled]:
-    """Decorator, for functions that return nothing and take arguments of these types (see `type_of`)."""
+def compiled(
+    *arguments: Any, parallel: bool = False, fastmath: bool = False, bare: bool = False
+) -> Callable[[Any], Compiled]:
+    """Decorator, for functions that return nothing and take arguments of these types (see `type_of`).
+
+    bare   no reference counts, so nothing can be allocated inside; and no lock, so threads can call it at once
+    """
     options = {"parallel": _ONLY_PRANGE if parallel else False, "fastmath": FASTMATH if fastmath else False}
+    if bare:
+        options |= {"_nrt": False, "nogil": True}
     return lambda function: Compiled(function, types.void(*map(type_of, arguments)), options)
 
 

@@ -31,10 +31,10 @@ class Atoms(NamedTuple):
     shifted: Floats1
 
 
-@nb.njit
-def atoms_of(count):
-    block = np.zeros((10, count))
-    return Atoms(block[0], block[1], block[2], block[3], block[4], block[5], block[6], block[7], block[8], block[9])
+@nb.njit(_nrt=False)
+def atoms_of(rows):
+    """The rows of one array, by name."""
+    return Atoms(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8], rows[9])
 
 
 @nb.njit(fastmath=EXACT, error_model="numpy")

@@ -6,7 +6,8 @@ once for its products and changed at once: no gradient is ever stored.
 
 Inner loops run over views from 0 on: an index with an offset might be negative for all the compiler knows, and what
 Python means by that keeps it from vectorising (three times the time of a step at 6-50-30). A lane's loop is compiled
-without reference counts, which views would cost: nothing is allocated in it.
+without reference counts, which views would cost; so nothing is allocated in it, and `room` is made for it outside. It
+holds no lock either: lanes run on ordinary threads, and numba's own, beside which torch is slow, never start.
 """
 
 import math
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from algorithms.compiling import FASTMATH, Flag, Floats1, Floats3, Integer, Integers1, Integers2, compiled
+from algorithms.compiling import FASTMATH, Flag, Floats1, Floats2, Floats3, Integer, Integers1, Integers2, compiled
 from algorithms.engines.elementary import EXACT, sigmoid, tanh
 from algorithms.engines.kernels import (
     Lanes,
@@ -29,7 +30,7 @@ from algorithms.engines.kernels import (
     project,
     write_snapshot,
 )
-from algorithms.engines.network_heads import at_the_head, atoms_of
+from algorithms.engines.network_heads import Atoms, at_the_head, atoms_of
 from algorithms.experience.draws import Sampling, draw
 
 TANH, RELU, SILU, SOFTPLUS = range(4)
@@ -52,6 +53,11 @@ class Network(NamedTuple):
     support: Floats1
 
 
+def room(network, atoms):
+    """Arrays for one thread to work in."""
+    return np.zeros((len(Units._fields), network.units)), np.zeros((len(Atoms._fields), atoms))
+
+
 class Units(NamedTuple):
     """What a pass knows of each unit: outputs h, h', Rh; sums a, a', Ra; slopes σ'(a), σ'(a'), and σ''(a)Ra.
 
@@ -72,9 +78,8 @@ class Units(NamedTuple):
     e: Floats1
 
 
-@nb.njit
-def _units(count):
-    rows = np.zeros((12, count))
+@nb.njit(_nrt=False)
+def _units(rows):
     return Units(
         rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8], rows[9], rows[10], rows[11]
     )
@@ -190,78 +195,63 @@ def _backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
                     to[j] = keep * to[j] + h * e[j]
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False)
+@nb.njit(fastmath=FASTMATH, inline="always")
 def _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom):
-    """All steps of one lane. See kernels.run for why fields are copied to names, one per line."""
-    theta = lanes.theta[lane]
-    w = lanes.w[lane]
-    theta_mean = lanes.theta_mean[lane]
-    w_mean = lanes.w_mean[lane]
-    masses = lanes.mass
-    stream = lanes.rng[lane]
-    states = lanes.state
-    died = lanes.died
-    first = moves.first
-    alpha_factor = moves.alpha_factor
-    beta_factor = moves.beta_factor
-    radius = moves.radius
-    averaging = moves.averaging
-    features = data.x
-    next_state = table.next_state
-    pairs = lookup.pair
-    ratios = lookup.ratio
-    rhos = lookup.rho
-    at_steps = snapshots.at
-    theta_flat = theta[0]
-    w_flat = w[0]
-    length = alpha_factor.shape[0]
-    here = states[lane]
-    next_snapshot = 0
+    theta, w = lanes.theta[lane], lanes.w[lane]
+    theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]
+    stream, here, next_snapshot = lanes.rng[lane], lanes.state[lane], 0
+    length = moves.alpha_factor.shape[0]
     for step in range(length + 1):
-        while next_snapshot < at_steps.shape[0] and at_steps[next_snapshot] == first + step:
+        while next_snapshot < snapshots.at.shape[0] and snapshots.at[next_snapshot] == moves.first + step:
             write_snapshot(snapshots.theta, next_snapshot, lane, theta)
             write_snapshot(snapshots.w, next_snapshot, lane, w)
             write_snapshot(snapshots.theta_mean, next_snapshot, lane, theta_mean)
             write_snapshot(snapshots.w_mean, next_snapshot, lane, w_mean)
             next_snapshot += 1
-        if step == length or died[lane] >= 0:
+        if step == length or lanes.died[lane] >= 0:
             continue
-        alpha, beta = moves.alpha[lane] * alpha_factor[step], moves.beta[lane] * beta_factor[step]
+        alpha, beta = moves.alpha[lane] * moves.alpha_factor[step], moves.beta[lane] * moves.beta_factor[step]
         left, outcome, here = draw(stream, table, here)
-        right = next_state[outcome]
-        at = Sample(left, right, pairs[outcome], ratios[outcome], rhos[outcome])
-        _forward(theta_flat, w_flat, features[left], features[right], net, unit)
+        right = table.next_state[outcome]
+        at = Sample(left, right, lookup.pair[outcome], lookup.ratio[outcome], lookup.rho[outcome])
+        _forward(theta[0], w[0], data.x[left], data.x[right], net, unit)
         if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
-            died[lane] = first + step
+            lanes.died[lane] = moves.first + step
             theta[:, :] = np.nan
             w[:, :] = np.nan
             continue
-        if averaging:
-            masses[lane] += alpha
-            average(theta_mean, theta, alpha / masses[lane])
-            average(w_mean, w, alpha / masses[lane])
-        _backward(theta_flat, w_flat, theta_flat, w_flat, net, unit, alpha, beta, 1.0 - beta * moves.w_decay)
-        if radius < np.inf:
-            project(theta, radius)
-            project(w, radius)
-    states[lane] = here
+        if moves.averaging:
+            lanes.mass[lane] += alpha
+            average(theta_mean, theta, alpha / lanes.mass[lane])
+            average(w_mean, w, alpha / lanes.mass[lane])
+        _backward(theta[0], w[0], theta[0], w[0], net, unit, alpha, beta, 1.0 - beta * moves.w_decay)
+        if moves.radius < np.inf:
+            project(theta, moves.radius)
+            project(w, moves.radius)
+    lanes.state[lane] = here
 
 
-@compiled(Lanes, Moves, Sampling, Samples, Network, Lookup, RuleFunction, Snapshots, parallel=True, fastmath=True)
-def run(lanes, moves, table, data, net, lookup, rule, snapshots):
-    """Run every lane, starting at step `first`. Only this loop is parallel: what is in it compiles twice as long."""
-    for lane in nb.prange(lanes.theta.shape[0]):
-        unit, atom = _units(net.units), atoms_of(data.row.shape[1] + 1)
-        _run_lane(np.int64(lane), lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom)
+@compiled(
+    Lanes, Moves, Sampling, Samples, Network, Lookup, RuleFunction, Snapshots, Floats2, Floats2, Integer, Integer,
+    fastmath=True, bare=True,
+)  # fmt: skip
+def run(lanes, moves, table, data, net, lookup, rule, snapshots, unit_rows, atom_rows, begin, end):
+    """Run lanes begin … end − 1, starting at step `first`. The rows are room to work in: one set a thread."""
+    unit, atom = _units(unit_rows), atoms_of(atom_rows)
+    for lane in range(begin, end):
+        _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom)
 
 
-@compiled(Floats3, Floats3, Samples, Network, Integers2, RuleFunction, Floats1, Floats3, Floats3, fastmath=True)
-def directions(theta, w, data, net, actions, rule, rho, g_theta, g_w):
+@compiled(
+    Floats3, Floats3, Samples, Network, Integers2, RuleFunction, Floats1, Floats3, Floats3, Floats2, Floats2,
+    fastmath=True, bare=True,
+)  # fmt: skip
+def directions(theta, w, data, net, actions, rule, rho, g_theta, g_w, unit_rows, atom_rows):
     """Add the directions of the samples to g_theta and g_w: steps of size (−1, 1). Samples are ordered lane by lane.
 
     actions  [samples, 2]: the action, and the next one or GREEDY
     """
-    unit, atom = _units(net.units), atoms_of(data.row.shape[1] + 1)
+    unit, atom = _units(unit_rows), atoms_of(atom_rows)
     for i in range(rho.shape[0]):
         lane = i * theta.shape[0] // rho.shape[0]
         at = Sample(i, i, i, i, rho[i])

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
+import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -108,7 +110,8 @@ class SmallEngine:
         data, function, rho = batch_as_data(self.rule, batch)
         g_theta, g_w = np.zeros_like(theta), np.zeros_like(theta)
         actions = self._actions(batch)
-        network_kernels.directions(theta, w, data, self.network, actions, function, rho, g_theta, g_w)
+        room = network_kernels.room(self.network, self.target.outputs + 1)
+        network_kernels.directions(theta, w, data, self.network, actions, function, rho, g_theta, g_w, *room)
         return g_theta / samples, g_w / samples - self.rule.w_decay * w
 
     def _actions(self, batch: Batch) -> Any:
@@ -145,9 +148,25 @@ class SmallLoop(CompiledLoop):
     def _launch(self, lanes: kernels.Lanes, moves: kernels.Moves, snapshots: kernels.Snapshots) -> None:
         if moves.extragradient:
             raise ValueError("Mirror-Prox is for linear predictors, got a network")
-        network_kernels.run(
-            lanes, moves, self._sampling, self._samples, self.engine.network, self._lookup, self._function, snapshots
+        run = network_kernels.run.dispatcher  # compiled here, before threads ask for it
+        edges = (
+            np.linspace(0, len(lanes.theta), max(1, min(nb.get_num_threads(), len(lanes.theta))) + 1)
+            .round()
+            .astype(int)
         )
+
+        def part(begin: int, end: int) -> None:
+            room = network_kernels.room(self.engine.network, self.target.outputs + 1)
+            run(
+                lanes, moves, self._sampling, self._samples, self.engine.network, self._lookup, self._function,
+                snapshots, *room, begin, end,
+            )  # fmt: skip
+
+        if len(edges) == 2:
+            part(0, len(lanes.theta))
+        else:
+            with ThreadPoolExecutor(len(edges) - 1) as pool:
+                list(pool.map(part, edges[:-1], edges[1:]))
 
 
 def _starts(lengths: Sequence[int]) -> Any:

@@ -67,15 +67,15 @@ MUTANTS = (
     Mutant(
         "small: only theta is projected",
         KERNELS,
-        "            project(w, radius)\n",
+        "            project(w, moves.radius)\n",
         "",
         ("claim:engines/small/loop/projected/gtd2",),
     ),
     Mutant(
         "small: averages of the next point",
         KERNELS,
-        "average(theta_mean, theta, alpha / masses[lane])",
-        "average(theta_mean, w, alpha / masses[lane])",
+        "average(theta_mean, theta, alpha / lanes.mass[lane])",
+        "average(theta_mean, w, alpha / lanes.mass[lane])",
         ("claim:engines/small/loop/averaged/gtd2",),
     ),
     Mutant(

@@ -1,0 +1,107 @@
+"""The small engine against the mlp engine's loop, at the size of the paper's networks, one transition a step.
+
+The torch loop runs in a process of its own: torch is slower where numba has started threads. Calls alternate.
+"""
+
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+from algorithms.engines.small import SmallEngine, SmallLoop
+from algorithms.rules import gtd2
+from algorithms.streams import generators, lane_streams
+from algorithms.targets import CdfTarget
+from harness.plugins import find_problem
+from tests.benchmarks.lines import report
+
+TINY = 1e-9  # step sizes: nothing may diverge while it is timed
+
+
+@cache
+def small_loop(shape, atoms, lanes, one_hot=False):
+    """(loop, state) of the small engine; the table of logits if there are no hidden layers."""
+    problem, inputs = _place(shape, one_hot)
+    engine = SmallEngine(gtd2, (inputs.shape[1], *shape[1:]), CdfTarget(-5, 5, atoms), pinned=one_hot)
+    loop = SmallLoop(engine, problem.mdp.table, inputs)
+    return loop, loop.start(engine.init(generators(0, range(lanes))), lane_streams(0, range(lanes)))
+
+
+def _place(shape, one_hot):
+    problem = find_problem("random_mdp(states=6)")
+    return problem, np.eye(6)[:, :-1] if one_hot else np.random.default_rng(0).normal(size=(6, shape[0]))
+
+
+def small_seconds(shape, atoms, lanes, steps, threads=1, one_hot=False):
+    """A lane-step's."""
+    loop, state = small_loop(shape, atoms, lanes, one_hot)
+    loop.run(state, 1, TINY, TINY, threads=threads)
+    start = time.perf_counter()
+    loop.run(state, steps, TINY, TINY, threads=threads)
+    return (time.perf_counter() - start) / steps / lanes
+
+
+@cache
+def torch_loop(shape, atoms, lanes):
+    import torch
+
+    from algorithms.engines.loop import TorchLoop
+    from algorithms.engines.mlp import MlpEngine
+
+    torch.set_num_threads(1)
+    problem, inputs = _place(shape, False)
+    target = CdfTarget(-5, 5, atoms)
+    engine = MlpEngine(gtd2, shape, target)
+    loop = TorchLoop(engine, problem.mdp.table, inputs, target)
+    return loop, loop.start(engine.init(generators(0, range(lanes))), lane_streams(0, range(lanes)))
+
+
+def torch_seconds(shape, atoms, lanes, steps):
+    """A lane-step's, in another process."""
+    loop, state = torch_loop(shape, atoms, lanes)
+    start = time.perf_counter()
+    loop.run(state, steps, TINY, TINY)
+    return (time.perf_counter() - start) / steps / lanes
+
+
+@pytest.fixture(scope="module")
+def elsewhere():
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.mark.benchmark(group="small engine")
+@pytest.mark.parametrize(
+    ("shape", "lanes", "bound"), [((6, 50), 1, 60), ((6, 50), 30, 5), ((6, 50, 50), 1, 35), ((6, 50, 50), 30, 3)]
+)
+def test_against_the_mlp_engine(benchmark, elsewhere, shape, lanes, bound):
+    ours, theirs = [], []
+    for _ in range(7):
+        ours.append(small_seconds(shape, 30, lanes, 6000 // lanes))
+        theirs.append(elsewhere.submit(torch_seconds, shape, 30, lanes, 600 if lanes == 1 else 60).result())
+    speed = min(theirs) / min(ours)
+    name = "-".join(map(str, (*shape, 30)))
+    report(benchmark, f"mlp engine / small engine, {name}, {lanes} lanes", speed, f"≥ {bound}")
+    report(benchmark, f"small engine, {name}, {lanes} lanes, µs a lane-step", 1e6 * min(ours), "-")
+    benchmark(lambda: small_seconds(shape, 30, lanes, 100))
+    assert speed >= bound
+
+
+@pytest.mark.benchmark(group="small engine")
+def test_a_table_of_logits(benchmark):
+    best = min(small_seconds((5,), 6, 16, 5000, one_hot=True) for _ in range(10))
+    report(benchmark, "table of logits, 6 atoms, µs a lane-step, sampling included", 1e6 * best, "≤ 0.4")
+    benchmark(lambda: small_seconds((5,), 6, 16, 100, one_hot=True))
+    assert 1e6 * best <= 0.4
+
+
+@pytest.mark.benchmark(group="small engine")
+def test_two_threads(benchmark):
+    pairs = [[small_seconds((6, 50), 30, 30, 500, threads) for threads in (1, 2)] for _ in range(10)]
+    speed = max(one / two for one, two in pairs)
+    report(benchmark, "one thread / two, small engine, 6-50-30, best of ten", speed, "≥ 1.5")
+    benchmark(lambda: small_seconds((6, 50), 30, 30, 50, 2))
+    assert speed >= 1.5
