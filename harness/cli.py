@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from harness.commands import certify, compare, doctor, export, gate, new, problem, rule, run, store, suite, sweep
+from harness.commands import certify, compare, diff, doctor, export, gate, new, problem, rule, run, store, suite, sweep
 from harness.commands.output import Command, printable
 from harness.interrupts import listening
 
@@ -30,7 +30,7 @@ app.add_typer(rule.app, name="rule")
 app.add_typer(store.app, name="store")
 for _command in (
     compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, run.run, run.runs, export.export,
-    doctor.doctor, gate.gate,
+    diff.diff, doctor.doctor, gate.gate,
 ):  # fmt: skip
     app.command(cls=Command)(_command)
 

@@ -219,14 +219,16 @@ def _tidy(values: Floats) -> Floats:
 
 def _microseconds(spec: RunSpec) -> float:
     """Of one lane-step, a cohort on one thread: the fastest of a few short runs."""
+    from algorithms.engines.compiled_loop import CompiledLoop
     from harness.cost.timing import seconds
     from harness.runs.cohort import prepared
     from harness.runs.spec import seeds_of
 
     learning = prepared(spec)
     state = learning.start(seeds_of(spec, 0))
-    steps = 500 if learning.linear else 20
-    options: dict[str, Any] = {"threads": 1} if learning.linear else {}
+    compiled = isinstance(learning.engine, CompiledLoop)
+    steps = 500 if compiled else 20
+    options: dict[str, Any] = {"threads": 1} if compiled else {}
     call = partial(learning.engine.run, state, steps, 1e-12, 1e-12, **options)
     call()
     return 1e6 * min(seconds(call, 1) for _ in range(5)) / (steps * spec.learner.cohort)
