@@ -46,6 +46,8 @@ def compare(
 
     from algorithms.stepping import check_steps
     from harness.commands.progress import progress
+    from harness.compare.across import across
+    from harness.compare.across import as_dict as across_as_dict
     from harness.compare.comparison import as_dict
     from harness.compare.comparison import compare as weigh
     from harness.compare.contest import Contest, choose
@@ -92,7 +94,11 @@ def compare(
         if not ran("runs", contest.final_requests(choose(contest, results))):
             return INTERRUPTED
         found = weigh(contest, results, choose(contest, results))
-    document = as_dict(found) | {"command": command, "report": str(out / "report.html")}
+    document = (
+        as_dict(found)
+        | {"across": across_as_dict(across(found))}
+        | {"command": command, "report": str(out / "report.html")}
+    )
     key = content_key(document)
     if not _drawn(out, key):
         (out / "compare.json").unlink(missing_ok=True)  # whoever interrupts the drawing leaves no key behind

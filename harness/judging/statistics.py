@@ -131,6 +131,30 @@ def iqm(values: ArrayLike) -> float:
     return float(x[cut : len(x) - cut].mean())
 
 
+def iqm_interval(strata: ArrayLike, false_alarm: float) -> Interval:
+    """The mean over strata [strata, n] of their interquartile means, with its interval over the n.
+
+    Tukey and McLaughlin's: the spread of a trimmed mean from the winsorised variance, strata joined as Welch joins two
+    means. `make coverage` prints how often it holds; a stratified bootstrap held 93.4 % of the time at 6 × 10.
+    """
+    x = np.sort(np.where(np.isnan(strata), np.inf, np.asarray(strata, dtype=float)), axis=1)
+    count, n = x.shape
+    cut = n // 4
+    kept = n - 2 * cut
+    if kept < 2:
+        raise ValueError(f"an interval of interquartile means needs at least 2 values in a stratum, got {n}")
+    estimate = float(x[:, cut : n - cut].mean())
+    if not np.isfinite(estimate):
+        return Interval(np.inf, -np.inf, np.inf, n)
+    winsorised = np.clip(x, x[:, cut : cut + 1], x[:, n - cut - 1 : n - cut])
+    variance = winsorised.var(axis=1, ddof=1) * (n - 1) / (kept * (kept - 1)) / count**2
+    if not variance.sum() > 0:
+        return Interval(estimate, estimate, estimate, n)
+    freedom = variance.sum() ** 2 / (variance**2 / (kept - 1)).sum()
+    half = stats.t.isf(false_alarm / 2, freedom) * np.sqrt(variance.sum())
+    return Interval(estimate, float(estimate - half), float(estimate + half), n)
+
+
 @dataclass(frozen=True)
 class Paired:
     """Paired lanes of A and B: `p` two-sided Wilcoxon, `better` the chance that A is below B, ties counted half.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
+from harness.compare.across import Across, across
 from harness.compare.comparison import ALPHA, NAMES, Comparison, Performance
 from harness.compare.contest import Contestant
 from harness.judging.statistics import median_interval
@@ -58,6 +59,8 @@ def figures(found: Comparison) -> list[Figure]:
             "Share of lanes that have not diverged against steps, per problem.", partial(_survival, styles),
         ),
     ]  # fmt: skip
+    if (seen := across(found)) is not None:
+        out.insert(-2, _profile(seen, styles, found.contest.contestants))
     if found.contest.steps_given is None:
         words = (
             "Area under RMSPBE in the sweep against alpha, at the best beta for each alpha, per problem; crosses at "
@@ -165,6 +168,22 @@ def _across(
     """A panel for each problem."""
     panels = tuple(Panel(problem, partial(draw, found.at(problem)), True) for problem in found.contest.problems)
     return Figure(name, title, words, panels)
+
+
+def _profile(seen: Across, styles: Styles, contestants: tuple[Contestant, ...]) -> Figure:
+    def draw(axis: Any) -> None:
+        levels = seen.levels()
+        for who in contestants:
+            axis.plot(levels, seen.profile(who.label, levels), **styles.line(who))
+        axis.set(
+            xlabel="area under RMSPBE as a share of its start", ylabel="share of lanes at or below", xscale="log",
+            ylim=(-0.05, 1.05),
+        )  # fmt: skip
+
+    words = (
+        "Share of lanes, over all problems, whose area under RMSPBE is at most a share of its start: higher is better."
+    )
+    return Figure("profile", "Performance profile", words, (Panel("all problems", draw),))
 
 
 def _spread(styles: Styles, here: list[Performance], axis: Any) -> None:

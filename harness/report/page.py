@@ -10,6 +10,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from harness.compare.across import across
 from harness.compare.comparison import ALPHA, NAMES, TARGET, Comparison, Duel, Performance
 from harness.compare.contest import CHOICE
 from harness.judging.statistics import median_interval
@@ -84,8 +85,8 @@ def _document(found: Comparison, command: str, drawn: dict[str, str]) -> str:
         body += [drawn[name] for kind in ("learning", "law") if (name := file_name(found, kind, problem)) in drawn]
         body.append("</section>")
     body.append("<section><h2>Across problems</h2>")
-    body += [drawn[name] for name in ("spread", "survival", "sensitivity") if name in drawn]
-    body += [_spreads(found), "</section>"]
+    body += [drawn[name] for name in ("profile", "spread", "survival", "sensitivity") if name in drawn]
+    body += [_together(found), _spreads(found), "</section>"]
     if contest.steps_given is None:
         body.append(_sweep(found))
     body += [_ledger(found), _colophon(found, command), "</main>"]
@@ -206,6 +207,33 @@ def _measured(found: Comparison, entry: Performance, metric: str, number: str) -
     bounds = f" [{_number(interval.low)}, {_number(interval.high)}]" if interval.low > -math.inf else ""
     words = _number(interval.estimate) + bounds
     return (words, interval.estimate, won)
+
+
+def _together(found: Comparison) -> str:
+    """All problems at once: interquartile means, and how often each is below each other."""
+    seen = across(found)
+    if seen is None:
+        return ""
+    labels = list(seen.shares)
+    chance = {(each.b, each.a): each.chance.estimate for each in seen.improvements}
+    chance |= {(a, b): 1 - value for (b, a), value in chance.items()}
+    rows = []
+    for label in labels:
+        middle = seen.middles[label]
+        bounds = f" [{_number(middle.low)}, {_number(middle.high)}]" if math.isfinite(middle.estimate) else ""
+        row: list[Cell] = [(label, label, False), (_number(middle.estimate) + bounds, middle.estimate, False)]
+        row += [
+            ("–", math.inf, False) if other == label else (f"{chance[label, other]:.0%}", chance[label, other], False)
+            for other in labels
+        ]
+        rows.append(row)
+    note = (
+        '<p class="soft">Each lane\'s area under RMSPBE over the height at which it started; problems weigh the same. '
+        f"Mean of the middle half of the seeds [{1 - ALPHA:.0%} interval over seeds], and the share of pairs (same "
+        "problem, same seed) in which the row is below the column.</p>"
+    )
+    columns = ["rule", "interquartile mean", *(f"below {label}" for label in labels)]
+    return _table("All problems at once", columns, rows) + note
 
 
 def _spreads(found: Comparison) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.checks import Floats
+from harness.compare.across import across
 from harness.compare.comparison import ALPHA, POWER, Comparison, Duel, Performance, number_of_tests, seeds_to_decide
 from harness.compare.contest import Contest, Contestant
-from harness.judging.statistics import lanes_for_median
+from harness.judging.statistics import Interval, lanes_for_median
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -26,7 +27,7 @@ def answer(found: Comparison) -> list[str]:
         f"By the area under RMSPBE over {contest.seeds} paired seeds (signed ranks, Holm at {ALPHA:.0%} over "
         f"{number_of_tests(contest)} tests):"
     )
-    return [head, *_meetings(found), *_cautions(found), _spread(found)]
+    return [head, *_meetings(found), *_together(found), *_cautions(found), _spread(found)]
 
 
 def undecidable(found: Contest) -> str:
@@ -66,6 +67,25 @@ def _meeting(found: Comparison, a: Contestant, b: Contestant) -> str:
             clauses.append(f"{relation} {other} on {_list([d.problem + _effect(found, d) for d in some])}")
             other = "it"
     return f"{b.label} {'; '.join(clauses)}."
+
+
+def _together(found: Comparison) -> list[str]:
+    """One sentence on all problems at once."""
+    seen = across(found)
+    if seen is None:
+        return []
+    order = sorted(seen.middles, key=lambda label: seen.middles[label].estimate)
+    middles = [f"{label} {_share(seen.middles[label])}" for label in order]
+    return [
+        f"Over all problems, the area as a share of its start has these interquartile means [{1 - ALPHA:.0%}]: "
+        f"{', '.join(middles)}."
+    ]
+
+
+def _share(interval: Interval) -> str:
+    if not np.isfinite(interval.estimate):
+        return "∞ (more than a quarter of the lanes diverged on a problem)"
+    return f"{interval.estimate:.3g} [{interval.low:.3g}, {interval.high:.3g}]"
 
 
 def _effect(found: Comparison, duel: Duel) -> str:

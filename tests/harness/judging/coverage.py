@@ -8,6 +8,7 @@ from scipy import stats
 from harness.judging.statistics import (
     Sprt,
     holm,
+    iqm_interval,
     mean_interval,
     median_interval,
     paired,
@@ -32,6 +33,14 @@ def misses_mean(rng) -> bool:
 def misses_proportion(rng) -> bool:
     found = proportion_interval(int(rng.binomial(40, 0.1)), 40, RATE)
     return not found.low <= 0.1 <= found.high
+
+
+def misses_iqm(rng, strata, n, sigma) -> bool:
+    """Log-normal lanes; the mean of their middle half is known."""
+    found = iqm_interval(rng.lognormal(0.0, sigma, size=(strata, n)), RATE)
+    u = stats.norm.ppf([0.25, 0.75])
+    true = np.exp(sigma**2 / 2) * np.diff(stats.norm.cdf(u - sigma))[0] / 0.5
+    return not found.low <= true <= found.high
 
 
 def misses_slope(rng) -> bool:
@@ -98,6 +107,9 @@ TRIALS = [
     ("variance ratio, Morgan, 30 normal pairs", misses_variance_ratio, False),
     ("equal spread by ranks, 30 skewed pairs", finds_a_spread, False),
     ("Holm over 6 true nulls, any rejected", holm_finds_any, True),
+    ("interquartile means over 2 problems, 10 seeds", lambda rng: misses_iqm(rng, 2, 10, 0.5), True),
+    ("interquartile means over 6 problems, 10 seeds", lambda rng: misses_iqm(rng, 6, 10, 1.0), True),
+    ("interquartile means over 4 problems, 30 seeds", lambda rng: misses_iqm(rng, 4, 30, 0.5), True),
 ]
 
 
