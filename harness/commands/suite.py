@@ -52,7 +52,8 @@ def suite(
 ) -> int:
     """Check the claims of a suite. Exit codes: 0 all pass, 1 one failed, 3 inconclusive, 4 nothing ran, 5 an error."""
     from harness.commands.progress import progress
-    from harness.judging.ledger import Workshop, as_junit, as_markdown, counts, exit_code, judge
+    from harness.judging.formats import as_junit, as_markdown
+    from harness.judging.ledger import Workshop, counts, exit_code, judge
 
     if name == "check" and checked is not None:
         from harness.judging.plugins_checked import examine_suite

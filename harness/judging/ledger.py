@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 import shlex
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, tostring
 
 from algorithms.names import look_up
 from algorithms.rule import Rule
@@ -27,7 +25,6 @@ from harness.runs.store import Store
 
 FRESH = 1_000_003  # added to the seed where a FAIL is looked at again
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # an error may hold any character
 PASSED, FAILED, INCONCLUSIVE, NOTHING, BROKEN = 0, 1, 3, 4, 5
 
 
@@ -39,6 +36,7 @@ class Entry:
     finding: Finding | None
     command: str
     error: str = ""
+    seconds: float = 0.0  # of its runs and jobs, whoever else needed them and whenever they were run
 
     @property
     def words(self) -> str:
@@ -171,6 +169,12 @@ class Workshop:
         requests, jobs = _sorted(needs)
         return execute(requests, self.store, self.make, jobs=jobs, timeout=self.timeout, progress=self.progress)
 
+    def seconds(self, needs: Iterable[Need]) -> float:
+        """What runs and jobs took."""
+        requests, jobs = _sorted(needs)
+        lanes = sum(self.store.seconds(run_hash(request.spec), request.seeds) for request in requests)
+        return lanes + sum(self.store.seconds(job.hash) for job in jobs)
+
     def evidence(self, need: Need) -> Any:
         """The trial of a run, or the result of a job; ValueError if it failed, KeyError if it is not there."""
         if isinstance(need, Job):
@@ -247,13 +251,13 @@ def _unfinished(workshop: Workshop, needs: list[Need]) -> bool:
 
 
 def _entry(claim: Claim, setting: Setting, needs: list[Need], workshop: Workshop, command: str) -> Entry:
+    took = workshop.seconds(needs)
     try:
         evidence = [workshop.evidence(need) for need in needs]
-        if claim.judge is None:
-            return Entry(claim, Finding.of(evidence[0]), command)
-        return Entry(claim, claim.judge(evidence, setting), command)
+        found = Finding.of(evidence[0]) if claim.judge is None else claim.judge(evidence, setting)
+        return Entry(claim, found, command, seconds=took)
     except Exception as error:  # one broken check must not cost the ledger
-        return Entry(claim, None, command, f"{type(error).__name__}: {error}")
+        return Entry(claim, None, command, f"{type(error).__name__}: {error}", took)
 
 
 def repeat_command(claim: Claim, setting: Setting, rule_text: str | None) -> str:
@@ -292,57 +296,3 @@ def counts(entries: list[Entry]) -> str:
     order = ["PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NOT PROMISED", "CAUGHT", "MISSED", "ERROR"]
     found = [(status, sum(entry.status == status for entry in entries)) for status in order]
     return ", ".join(f"{count} {status}" for status, count in found if count)
-
-
-def as_markdown(entries: list[Entry], title: str) -> str:
-    """A table for a CI job's summary."""
-    lines = [
-        f"## {title}",
-        "",
-        counts(entries),
-        "",
-        "| claim | says | verdict | estimate | margin |",
-        "|---|---|---|---|---|",
-    ]
-    for entry in entries:
-        f = entry.finding
-        numbers = ("", "") if f is None else (span(f), f"{f.margin:.3g}")
-        cells = (f"`{entry.claim.id}`", entry.claim.says, entry.status, *numbers)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def as_junit(entries: list[Entry], title: str) -> str:
-    """One test case per claim: a FAIL is a failure, INCONCLUSIVE an error of type 'inconclusive', unpromised a skip."""
-    failures = sum(entry.status in ("FAIL", "MISSED") for entry in entries)
-    errors = sum(entry.status in ("INCONCLUSIVE", "ERROR") and not _open_figure(entry) for entry in entries)
-    skipped = sum(entry.status == "NOT PROMISED" or _open_figure(entry) for entry in entries)
-    totals = {"tests": len(entries), "failures": failures, "errors": errors, "skipped": skipped}
-    suite = Element("testsuite", {"name": title, **{key: str(value) for key, value in totals.items()}})
-    for entry in entries:
-        case = SubElement(suite, "testcase", {"classname": entry.claim.suite, "name": entry.claim.id})
-        words = entry.words
-        if entry.status in ("FAIL", "MISSED"):
-            SubElement(case, "failure", {"message": words}).text = entry.command
-        elif _open_figure(entry):
-            SubElement(case, "skipped", {"message": f"{entry.status}: {words}"})
-        elif entry.status == "INCONCLUSIVE":
-            SubElement(case, "error", {"type": "inconclusive", "message": words}).text = entry.command
-        elif entry.status == "ERROR":
-            SubElement(case, "error", {"type": "error", "message": words}).text = entry.command
-        elif entry.status == "NOT PROMISED":
-            SubElement(case, "skipped", {"message": words})
-    text = tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-    return _NOT_XML.sub("�", text)
-
-
-def _open_figure(entry: Entry) -> bool:
-    """A figure of the paper that our runs do not show: a finding, and no failure."""
-    return entry.claim.figure and entry.status in ("INCONCLUSIVE", "NOT REPLICATED")
-
-
-def span(finding: Finding) -> str:
-    """The estimate, with its interval if it has one."""
-    if finding.low == finding.high:
-        return f"{finding.estimate:.3g}"
-    return f"{finding.estimate:.3g} [{finding.low:.3g}, {finding.high:.3g}]"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from harness.judging.claims import BUDGET
-from harness.judging.ledger import Entry, counts, span
+from harness.judging.formats import span
+from harness.judging.ledger import Entry, counts
 
 OPENING = """# Claims
 

@@ -183,6 +183,15 @@ class Store:
         ((outcome, result, error),) = rows
         return Outcome(outcome), json.loads(result) if result else None, error
 
+    def seconds(self, hash_: str, seeds: int | None = None) -> float:
+        """What a job took, or the lanes of a run, seeds 0 … seeds − 1."""
+        query = (
+            "SELECT (SELECT coalesce(sum(seconds), 0) FROM jobs WHERE hash = ?) "
+            "+ (SELECT coalesce(sum(seconds), 0) FROM lanes WHERE run = ? AND seed < ?)"
+        )
+        ((found,),) = self._db.query(query, (hash_, hash_, 2**62 if seeds is None else seeds))
+        return float(found)
+
     def trial(self, run: str, times: Integers, seeds: int) -> Trial:
         """The settled lanes of a run, seeds 0 … seeds − 1, as they were simulated."""
         lanes = self.lanes(run, seeds)

@@ -12,7 +12,8 @@ from algorithms.checks import whole
 from harness.commands import output
 from harness.commands.progress import progress
 from harness.judging.claims import Claim
-from harness.judging.ledger import Entry, as_junit
+from harness.judging.formats import as_junit
+from harness.judging.ledger import Entry
 from harness.judging.verdicts import Finding, Verdict
 from harness.report.claims import draw_all
 from harness.report.drawing import Figure, Panel, inline, save
@@ -91,11 +92,28 @@ def test_junit_is_xml_whatever_an_error_says():
     assert ElementTree.fromstring(text)[0][0].get("message") == "��[31m <&> �"
 
 
+def test_junit_has_times_and_evidence(tmp_path):
+    words = ("suite", "contraction", "--junit", "j.xml", "--store", "s.sqlite", "--executor", "in-process")
+    assert dgtd(*words, cwd=tmp_path).returncode == 0
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
+    cases = suite.findall("testcase")
+    times = [float(case.get("time")) for case in cases]
+    assert max(times) > 0
+    assert float(suite.get("time")) == pytest.approx(sum(times), abs=0.01)
+    for case in cases:
+        says, verdict, command = case.find("system-out").text.split("\n")
+        assert says
+        assert verdict.split(":")[0] in ("PASS", "CAUGHT", "VACUOUS")
+        assert f"--claim {case.get('name')}" in command.replace("'", "")
+    assert dgtd(*words, cwd=tmp_path).returncode == 0  # from the store: the times are those of the runs
+    assert [float(case.get("time")) for case in ElementTree.parse(tmp_path / "j.xml").iter("testcase")] == times
+
+
 @pytest.mark.parametrize("executor", ["in-process", "pool"])
 def test_what_a_rule_file_prints_goes_to_stderr(tmp_path, executor):
     (tmp_path / "noisy.py").write_text(NOISY)
     where = ("--executor", executor, "--store", "s.sqlite", "--json")
-    words = ("run", "--rule", "noisy.py:noisy", "--predictor", "mlp(3)", *RUN, *where)
+    words = ("run", "--rule", "noisy.py:noisy", "--predictor", "mlp(3,torch)", *RUN, *where)
     done = dgtd(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rule"] == "noisy"
@@ -139,7 +157,7 @@ def test_why_lanes_have_no_numbers_is_said_on_stderr(tmp_path):
         "    calls[0] += 1\n    if calls[0] > 250:\n        raise OverflowError('too late')\n"
         "    return Cotangents(-rho * u, rho * u, rho * delta - u)\n"
     )
-    words = ("run", "--rule", "late.py:late", "--predictor", "mlp(3)", *RUN, "--steps", "500", "--store", "s.sqlite")
+    words = ("run", "--rule", "late.py:late", "--predictor", "mlp(3,torch)", *RUN, "--steps", "500", "--store", "s.sqlite")
     done = dgtd(*words, cwd=tmp_path)
     assert done.returncode == 2
     assert "too late" in done.stderr

@@ -148,6 +148,7 @@ PREDICTORS = {
     "mlp(50,rleu)": "did you mean 'relu'",
     "mlp(50,relu,tanh)": "activation is given twice",
     "mlp(50,pinned,pinned)": "pinned is given twice",
+    "mlp(50,torch,small)": "engine is given twice",
     "mlp(50,inputs=states,inputs=features)": "inputs is given twice",
     "mlp(50,inputs=state)": "did you mean 'states'",
     "mlp(50,inputs=)": "no inputs ''",
