@@ -216,16 +216,24 @@ def error_is_optimal(place: str, setting: Setting) -> Finding:
 
     saddle = _saddle(place)
     rng = generator(setting.seed, purpose="points")
-    worst, on_ball = 0.0, 0
-    for scale in (0.1, 0.5, 1.0, 3.0):
-        theta, w = (scale * saddle.R * x / np.linalg.norm(x) for x in rng.normal(size=(2, len(saddle.b))))
+    worst, on_ball, free_of_b = 0.0, 0, np.linalg.pinv(saddle.C)
+    points = [
+        [scale * saddle.R * x / np.linalg.norm(x) for x in rng.normal(size=(2, len(saddle.b)))]
+        for scale in (0.1, 0.5, 1.0, 3.0)
+    ]
+    # Random points may all have their maximum inside, or all on the ball: one of each kind, θ in the direction that
+    # moves w*(θ) most, far enough out, and the solution, where w* is 0.
+    _, sizes, directions = np.linalg.svd(free_of_b @ saddle.A)
+    far = 2 * (saddle.R + np.linalg.norm(free_of_b @ saddle.b)) / sizes[0]
+    points.append([far * directions[0], points[0][1]])
+    points.append([np.linalg.lstsq(saddle.A, saddle.b, rcond=None)[0], points[1][1]])
+    for theta, w in points:
         ours = float(saddle.error(theta, w))
         theirs = saddle_error(saddle.A, saddle.b, saddle.C, saddle.R, theta, w)
-        free = np.linalg.lstsq(saddle.C, saddle.b - saddle.A @ theta, rcond=None)[0]
-        on_ball += bool(np.linalg.norm(free) > saddle.R)
+        on_ball += bool(np.linalg.norm(free_of_b @ (saddle.b - saddle.A @ theta)) > saddle.R)
         worst = max(worst, abs(ours - theirs) / max(abs(theirs), 1e-12))
-    words = f"Err at 4 points ({on_ball} with the maximum on the ball) is off by {worst:.1e}"
-    return exactly(worst if 0 < on_ball < 4 else 1.0, 1e-6, words)
+    words = f"Err at {len(points)} points ({on_ball} with the maximum on the ball) is off by {worst:.1e}"
+    return exactly(worst if 0 < on_ball < len(points) else 1.0, 1e-6, words)
 
 
 def constants(place: str) -> Claim:

@@ -120,7 +120,7 @@ def test_a_rule_that_changes_later_is_found_before_anything_is_stored(tmp_path):
         HEAD + "calls = [0]\n@rule\ndef late(delta, u, rho):\n    calls[0] += 1\n"
         "    k = 1.0 + 1e-9 * (calls[0] > 250)\n    return Cotangents(-rho * u, k * rho * u, rho * delta - u)\n"
     )
-    network = spec_of("mlp(4)", steps=300)
+    network = spec_of("mlp(4,torch)", steps=300)
     late = replace(network, learner=replace(network.learner, rule=reference(f"{path}:late")))
     with Store(tmp_path / "s.sqlite") as store:
         with pytest.raises(RuleError, match=r"one cohort, run twice on .*, gave two results"):
