@@ -55,6 +55,33 @@ class Mlp(Timed):
             self.call()
 
 
+class Small(Timed):
+    """Networks with 30 atoms, 4 lanes on one thread, one transition a step, sampling included."""
+
+    params = (RULES, ["table", "50", "50-50"])
+    param_names = ("rule", "hidden")
+    hidden = {"table": (), "50": (50,), "50-50": (50, 50)}  # noqa: RUF012 - asv reads class attributes
+
+    def setup(self, rule, hidden):
+        with since():
+            import numpy as np
+
+            from algorithms.engines.small import SmallEngine, SmallLoop
+            from algorithms.rules import find_rule
+            from algorithms.streams import generators, lane_streams
+            from harness.plugins import find_problem
+        problem = find_problem("random_mdp(states=6)")
+        target = problem.target("cdf", 30)
+        engine = SmallEngine(find_rule(rule), (6, *self.hidden[hidden]), target)
+        self.loop = SmallLoop(engine, problem.mdp.table, np.eye(6))
+        self.state = self.loop.start(engine.init(generators(0, range(4))), lane_streams(0, range(4)))
+        self.time_steps(rule, hidden)
+
+    def time_steps(self, rule, hidden):
+        """200 steps in each lane."""
+        self.loop.run(self.state, 200, 1e-9, 1e-9, threads=1)
+
+
 class Module(Timed):
     """One lane, batch 1, with torch.func."""
 
