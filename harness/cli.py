@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import warnings
@@ -10,7 +11,7 @@ import typer
 
 from harness.commands import certify, compare, diff, doctor, export, gate, new, problem, rule, run, store, suite, sweep
 from harness.commands.output import Command, printable
-from harness.interrupts import listening
+from harness.interrupts import deaf, listening
 
 # Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -80,6 +81,9 @@ def main(arguments: list[str] | None = None) -> None:
             print(message, file=sys.stderr)
             sys.exit(BAD_INPUT)
         sys.exit(_say(message))
+    atexit.register(
+        deaf
+    )  # registered last, so called first: all is done, and a late signal must not hide the exit code
     sys.exit(code if isinstance(code, int) else 0)
 
 

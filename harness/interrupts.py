@@ -51,6 +51,12 @@ def listening(deferred: bool = False) -> Iterator[Callable[[], bool]]:
         _Bell.listeners, _Bell.deferred = _Bell.listeners - 1, outside
 
 
+def deaf() -> None:
+    """From now on no signal is heard: for the moments in which a process ends."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+
+
 def _ring(signum: int, frame: FrameType | None) -> None:
     again, _Bell.came = _Bell.came, True
     if again or not _Bell.deferred:
