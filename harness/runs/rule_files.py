@@ -155,6 +155,8 @@ def _run_source(ref: FileRef) -> dict[str, Any]:
     except (TimeoutError, InterruptedByUser, FormulaError):
         raise
     except BaseException as error:
+        if "null bytes" in str(error):  # what Pythons before 3.11.4 make of them
+            raise ValueError(f"file {ref.path!r} is not Python: {error}") from None
         raise ValueError(f"file {ref.path!r} raised {type(error).__name__}: {error}") from error
     return scope
 

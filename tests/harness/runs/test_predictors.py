@@ -96,7 +96,7 @@ def test_batched_metrics_are_those_of_one_point():
             objective.distance_to_optimal_w(theta, w),
         ]
         np.testing.assert_allclose(found[lane], expected, rtol=1e-9)
-    state.theta[0][1] = np.nan
+    state.theta[1] = np.nan
     assert np.isnan(learning.measure(state.theta, state.w)).any(1).tolist() == [False, True, False]
 
 

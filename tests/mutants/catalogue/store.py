@@ -146,8 +146,8 @@ MUTANTS = (
     Mutant(
         "learning: the spread of first weights is ignored",
         LEARNING,
-        "return [learner.spread * part for part in inner.init(rng)]",
-        "return inner.init(rng)",
+        "return learner.spread * self.engine.engine.init(rng)",
+        "return self.engine.engine.init(rng)",
         ("claim:engines/run/mlp/gtd2/path",),
     ),
     Mutant(
