@@ -149,11 +149,9 @@ class SmallLoop(CompiledLoop):
         if moves.extragradient:
             raise ValueError("Mirror-Prox is for linear predictors, got a network")
         run = network_kernels.run.dispatcher  # compiled here, before threads ask for it
-        edges = (
-            np.linspace(0, len(lanes.theta), max(1, min(nb.get_num_threads(), len(lanes.theta))) + 1)
-            .round()
-            .astype(int)
-        )
+        count = len(lanes.theta)
+        threads = max(1, min(nb.get_num_threads(), count))
+        edges = [count * i // threads for i in range(threads + 1)]
 
         def part(begin: int, end: int) -> None:
             room = network_kernels.room(self.engine.network, self.target.outputs + 1)
@@ -162,10 +160,10 @@ class SmallLoop(CompiledLoop):
                 snapshots, *room, begin, end,
             )  # fmt: skip
 
-        if len(edges) == 2:
-            part(0, len(lanes.theta))
+        if threads == 1:
+            part(0, count)
         else:
-            with ThreadPoolExecutor(len(edges) - 1) as pool:
+            with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(part, edges[:-1], edges[1:]))
 
 

@@ -117,7 +117,7 @@ def _keys(found: Comparison) -> str:
         dash = ' stroke-dasharray="5 2.5"' if who.distributional else ""
         line = (
             f'<svg viewBox="0 0 28 8" aria-hidden="true"><line x1="0" y1="4" x2="28" y2="4" '
-            f'stroke="{styles.colour(who)}" stroke-width="3"{dash}/></svg>'
+            f'stroke="{styles.colour(who)}" stroke-width="{4 if who.distributional else 2}"{dash}/></svg>'
         )
         out.append(
             f'<button type="button" class="key" aria-pressed="true" data-curve="{styles.gid(who)}">'
@@ -141,12 +141,21 @@ def _table(caption: str, columns: list[str], rows: list[list[Cell]], text: froze
         for i, (shown, value, won) in enumerate(row):
             classes = " ".join(name for name, on in (("text", i in text), ("won", won)) if on)
             mark = f' class="{classes}"' if classes else ""
-            cells.append(f'<td{mark} data-value="{escape(_sortable(value))}">{escape(shown)}{" ★" if won else ""}</td>')
+            label = f' data-label="{escape(columns[i])}"' if i else ""
+            words = _two_lines(shown, won)
+            cells.append(f'<td{mark}{label} data-value="{escape(_sortable(value))}">{words}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
+
+
+def _two_lines(shown: str, won: bool) -> str:
+    """An interval stands beneath its estimate, so that all columns fit a screen."""
+    estimate, bracket, bounds = shown.partition(" [")
+    words = escape(estimate) + (" ★" if won else "")
+    return f'<span>{words} <span class="bounds">[{escape(bounds)}</span></span>' if bracket else words
 
 
 def _text(i: int, text: frozenset[int]) -> str:

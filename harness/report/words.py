@@ -118,7 +118,8 @@ def _cautions(found: Comparison) -> list[str]:
         f"{e.who.label} on {e.problem} ({_list(list(e.choice.on_edge))})" for e in found.entries if e.choice.on_edge
     ]
     if edges:
-        out.append(f"On the edge of the sweep's grid, so that a better step size may lie beyond: {_list(edges)}.")
+        which = _list(edges) if len(edges) <= 4 else f"{len(edges)} of {len(found.entries)} choices (the sweep's table)"
+        out.append(f"On the edge of the sweep's grid, so that a better step size may lie beyond: {which}.")
     return out + _other_starts(found)
 
 
