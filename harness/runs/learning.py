@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from harness.oracle.objectives import Objective
     from harness.oracle.saddle import Saddle
 
-# Weights up to which a network runs compiled, unless the predictor names its engine. A cautious guess, not yet a measured
+# Weights up to which a network runs compiled, unless the predictor names its engine. A cautious guess and no measured
 # crossover: at one transition a step the small engine is far ahead at a few thousand weights.
 LARGEST_SMALL = 1_000_000
 ALONG = ("J", "gradient", "w_gap")  # what needs θ and w, not predictions alone
