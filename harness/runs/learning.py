@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from harness.oracle.objectives import Objective
     from harness.oracle.saddle import Saddle
 
-# Weights up to which a network runs compiled, unless the predictor names its engine. A cautious guess and no measured
-# crossover: at one transition a step the small engine is far ahead at a few thousand weights.
-LARGEST_SMALL = 1_000_000
+# Weights up to which a network runs compiled, unless the predictor names its engine: as far as was measured, and the
+# small engine was ahead everywhere (one transition a step; docs/measuring.md, "The small engine").
+LARGEST_SMALL = 4_000_000
 ALONG = ("J", "gradient", "w_gap")  # what needs θ and w, not predictions alone
 
 
