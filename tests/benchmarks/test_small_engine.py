@@ -105,3 +105,21 @@ def test_two_threads(benchmark):
     report(benchmark, "one thread / two, small engine, 6-50-30, best of ten", speed, "≥ 1.5")
     benchmark(lambda: small_seconds((6, 50), 30, 30, 50, 2))
     assert speed >= 1.5
+
+
+@pytest.mark.benchmark(group="small engine")
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_up_to_its_bound_it_is_the_faster_one(benchmark, elsewhere, lanes):
+    """Where LARGEST_SMALL lies: a run takes one transition a step."""
+    for width in (128, 256, 512, 1024, 2000):
+        shape = (64, width, width)
+        steps = max(3, 3_000_000 // (width * width * lanes))
+        ours, theirs = [], []
+        for _ in range(4):
+            ours.append(small_seconds(shape, 50, lanes, steps))
+            theirs.append(elsewhere.submit(torch_seconds, shape, 50, lanes, steps).result())
+        name = f"64-{width}-{width}-50, {lanes} lanes"
+        report(benchmark, f"small engine, {name}, µs a lane-step", 1e6 * min(ours), "-")
+        report(benchmark, f"mlp engine / small engine, {name}", min(theirs) / min(ours), "≥ 1")
+        assert min(theirs) > min(ours)
+    benchmark(lambda: small_seconds((64, 128, 128), 50, lanes, 3))
