@@ -134,9 +134,11 @@ def _other_starts(found: Comparison) -> list[str]:
                     continue
                 starts = [float(np.median(each.of("rmspbe")[:, 0])) for each in (a, b)]
                 if abs(starts[0] - starts[1]) > 0.01 * max(starts):
+                    linear = a.spec.learner.predictor.kind == "linear"
+                    why = "its features hold no constant" if linear else "its random weights mean another law"
                     out.append(
                         f"On {problem} {b.who.label} starts at RMSPBE {starts[1]:.3g} and {a.who.label} at "
-                        f"{starts[0]:.3g} (its features hold no constant): compare their falls, not their areas."
+                        f"{starts[0]:.3g} ({why}): compare their falls, not their areas."
                     )
     return out
 
