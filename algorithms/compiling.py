@@ -25,7 +25,7 @@ from algorithms.checks import Floats, Integers
 # `reassoc` lets LLVM vectorise dot products. NaN and infinity keep their meaning: divergence is data.
 FASTMATH = {"reassoc", "contract", "nsz"}
 
-# Only loops over lanes are parallel. To look for others, and to fuse them, takes a third of the time of a compile.
+# Only loops over lanes are parallel: nobody needs to look for others.
 _ONLY_PRANGE = {
     "comprehension": False, "prange": True, "numpy": False, "reduction": False, "inplace_binop": False,
     "setitem": False, "stencil": False, "fusion": False,

@@ -81,9 +81,8 @@ def main(arguments: list[str] | None = None) -> None:
             print(message, file=sys.stderr)
             sys.exit(BAD_INPUT)
         sys.exit(_say(message))
-    atexit.register(
-        deaf
-    )  # registered last, so called first: all is done, and a late signal must not hide the exit code
+    # Registered last, so called first: all is done, and a late signal must not hide the exit code.
+    atexit.register(deaf)
     sys.exit(code if isinstance(code, int) else 0)
 
 

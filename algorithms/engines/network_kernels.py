@@ -5,9 +5,9 @@ each other in the arrays of `Units`, each layer with one more that is the consta
 once for its products and changed at once: no gradient is ever stored.
 
 Inner loops run over views from 0 on: an index with an offset might be negative for all the compiler knows, and what
-Python means by that keeps it from vectorising (three times the time of a step at 6-50-30). A lane's loop is compiled
-without reference counts, which views would cost; so nothing is allocated in it, and `room` is made for it outside. It
-holds no lock either: lanes run on ordinary threads, and numba's own, beside which torch is slow, never start.
+Python means by that keeps it from vectorising, which costs several times as much. A lane's loop is compiled without
+reference counts, which views would cost; so nothing is allocated in it, and `room` is made for it outside. It holds no
+lock either: lanes run on ordinary threads.
 """
 
 import math

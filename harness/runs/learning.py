@@ -78,12 +78,12 @@ class Learning:
         if self.linear:
             return LinearEngine(self.rule, self.mdp.table, self.mdp.features, self.target)
         predictor, inputs = self.spec.learner.predictor, self._inputs
-        if predictor.kind in ("mlp", "table"):
+        if predictor.kind in ("mlp", "table") and predictor.engine != "torch":
             small = SmallEngine(
                 self.rule, (inputs.shape[1], *predictor.hidden), self.target,
                 activation=predictor.activation, pinned=predictor.pinned,
             )  # fmt: skip
-            if predictor.engine != "torch" and (predictor.engine == "small" or small.weights <= LARGEST_SMALL):
+            if predictor.engine == "small" or small.weights <= LARGEST_SMALL:
                 return SmallLoop(small, self.mdp.table, inputs)
         from algorithms.engines.loop import TorchLoop
 

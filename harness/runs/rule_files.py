@@ -148,6 +148,8 @@ def _run_source(ref: FileRef) -> dict[str, Any]:
     mark = digest(ref.files)
     scope: dict[str, Any] = {"__name__": f"dgtd_rule_{mark}", "__file__": path}
     try:
+        if "\0" in source:  # Pythons before 3.11.4 call it no SyntaxError
+            raise SyntaxError("source code cannot contain null bytes")
         _execute(f"{path}#{mark}", source, scope)
     except SyntaxError as error:
         file = (error.filename or ref.path).split("#")[0]
@@ -155,8 +157,6 @@ def _run_source(ref: FileRef) -> dict[str, Any]:
     except (TimeoutError, InterruptedByUser, FormulaError):
         raise
     except BaseException as error:
-        if "null bytes" in str(error):  # what Pythons before 3.11.4 make of them
-            raise ValueError(f"file {ref.path!r} is not Python: {error}") from None
         raise ValueError(f"file {ref.path!r} raised {type(error).__name__}: {error}") from error
     return scope
 
