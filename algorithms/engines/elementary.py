@@ -1,7 +1,7 @@
 """exp, expm1 and tanh in arithmetic that LLVM vectorises: the library's, one by one, take several times as long.
 
-exp(x) = 2ⁿ exp(r) with |r| ≤ ½ ln 2, and exp(r) − 1 from its Taylor series: within four times the precision of a float. Callers
-must not allow `reassoc`, which would cancel the addition that rounds x / ln 2.
+exp(x) = 2ⁿ exp(r) with |r| ≤ ½ ln 2, and exp(r) − 1 from its Taylor series: within four times the precision of a
+float. Callers must not allow `reassoc`, which would cancel the addition that rounds x / ln 2.
 """
 
 from typing import Any
