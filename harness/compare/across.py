@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.comparison import ALPHA, PRIMARY, Comparison
+from harness.compare.comparison import ALPHA, PRIMARY, Comparison, tidy
 from harness.compare.contest import Contestant
-from harness.judging.statistics import Interval, iqm_interval, proportion_interval
+from harness.judging.statistics import Interval, iqm_interval, paired
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,7 @@ def _shares(found: Comparison, problem: str, who: Contestant) -> Floats:
 
 def _improvement(shares: dict[str, Floats], a: str, b: str) -> Improvement:
     """Clopper and Pearson's interval: chances that differ between problems only make the sum of wins less variable."""
-    ours, theirs = shares[a].ravel(), shares[b].ravel()
-    with np.errstate(invalid="ignore"):
-        same = (ours == theirs) | (np.isfinite(ours) & np.isclose(ours, theirs, rtol=1e-9, atol=0.0))
-    wins, ties, n = int(((theirs < ours) & ~same).sum()), int(same.sum()), ours.size
-    low, high = (proportion_interval(wins + half, n, ALPHA) for half in (ties // 2, -(-ties // 2)))
-    return Improvement(a, b, Interval((wins + ties / 2) / n, low.low, high.high, n))
+    return Improvement(a, b, paired(tidy(shares[b].ravel()), tidy(shares[a].ravel()), ALPHA).better)
 
 
 def as_dict(found: Across | None) -> dict[str, Any] | None:

@@ -188,7 +188,7 @@ def _duels(contest: Contest, entries: list[Performance]) -> list[Duel]:
                 for metric in (m for m in NAMES if m in a.who.metrics and m in b.who.metrics):
                     ours, theirs = a.numbers(metric), b.numbers(metric)
                     for number in ours:
-                        result = paired(_tidy(ours[number]), _tidy(theirs[number]), ALPHA)
+                        result = paired(tidy(ours[number]), tidy(theirs[number]), ALPHA)
                         found.append((problem, metric, number, a, b, result))
     tested = [i for i, (_, metric, number, *_) in enumerate(found) if (metric, number) == PRIMARY]
     adjusted = np.full(len(found), np.nan)
@@ -209,7 +209,7 @@ def seeds_to_decide(tests: int) -> int:
     return max(2, math.ceil(1 + math.log2(max(tests, 1) / ALPHA)))
 
 
-def _tidy(values: Floats) -> Floats:
+def tidy(values: Floats) -> Floats:
     """Nine digits: two ways to the same number must not look like a difference that every lane shows."""
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = 10.0 ** (9 - np.ceil(np.log10(np.abs(values))))

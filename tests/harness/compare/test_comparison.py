@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.compare.comparison import Comparison, Performance, _duels, _tidy
+from harness.compare.comparison import Comparison, Performance, _duels, tidy
 from harness.compare.contest import Choice, Contest, Contestant, Grid, SweepPoint, areas
 from harness.judging.statistics import paired, variance_ratio
 from harness.report.words import answer as sentences
@@ -170,7 +170,7 @@ def test_areas_are_mean_heights():
 
 
 def test_tidy_forgets_rounding_and_nothing_else():
-    np.testing.assert_array_equal(_tidy(np.array([1.0, 1 + 1e-12, 1.1, np.inf])), [1.0, 1.0, 1.1, np.inf])
+    np.testing.assert_array_equal(tidy(np.array([1.0, 1 + 1e-12, 1.1, np.inf])), [1.0, 1.0, 1.1, np.inf])
 
 
 def test_variance_ratio_knows_equal_smaller_and_missing():
