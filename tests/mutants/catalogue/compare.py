@@ -92,7 +92,7 @@ MUTANTS = (
     Mutant(
         "comparison: rounding decides",
         COMPARISON,
-        "result = paired(_tidy(ours[number]), _tidy(theirs[number]), ALPHA)",
+        "result = paired(tidy(ours[number]), tidy(theirs[number]), ALPHA)",
         "result = paired(ours[number], theirs[number], ALPHA)",
         ("test:tests/harness/compare/test_comparison.py::test_a_winner_beats_every_other_or_nobody_wins",),
     ),
