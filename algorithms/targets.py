@@ -117,6 +117,9 @@ class Target(Affine, Protocol):
     def start(self, theta: Floats, features: Floats) -> Floats:
         """[n, k]: where a linear predictor starts so that its mean is θᵀφ, on features [states, k]."""
 
+    def logits(self, pinned: bool) -> int:
+        """Width of a network's last layer, per action."""
+
     def head(self, pinned: bool = False) -> Head:
         """How a network's last layer becomes a prediction."""
 
@@ -154,6 +157,10 @@ class ValueTarget:
     def start(self, theta: Floats, features: Floats) -> Floats:
         """θ itself."""
         return theta[None].copy()
+
+    def logits(self, pinned: bool) -> int:
+        """One: the value itself."""
+        return 1
 
     def head(self, pinned: bool = False) -> Head:
         """The last layer itself; there is no logit to pin."""
@@ -223,6 +230,10 @@ class CdfTarget:
         one = np.linalg.lstsq(features, np.ones(len(features)), rcond=None)[0]
         each = (self.v_max * one - theta) / (self.spacing * self.outputs)
         return np.tile(each, (self.outputs, 1))
+
+    def logits(self, pinned: bool) -> int:
+        """One per atom; the last one is 0 if it is pinned."""
+        return self.atoms - pinned
 
     def head(self, pinned: bool = False) -> Head:
         """cumsum(softmax)."""

@@ -22,7 +22,7 @@ class ValueHead:
     @property
     def logits(self) -> int:
         """Width of the last layer, per action."""
-        return 1
+        return self.target.logits(False)
 
     def predict(self, y: Tensor) -> Tensor:
         """f from the last layer, differentiable: used by the module engine and the tests."""
@@ -54,7 +54,7 @@ class CdfHead:
     @property
     def logits(self) -> int:
         """Width of the last layer, per action."""
-        return self.target.atoms - self.pinned
+        return self.target.logits(self.pinned)
 
     def _softmax(self, y: Tensor) -> Tensor:
         if self.pinned:

@@ -17,18 +17,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.checks import at_least
 from algorithms.engines.activations import ACTIVATIONS
 from algorithms.engines.heads import Head, temporal_difference
+from algorithms.engines.layers import Layered, Shape
 from algorithms.engines.tensors import Parts, TensorBatch, step_factors
 from algorithms.experience.batch import Batch
-from algorithms.names import look_up
 from algorithms.rule import Rule
 from algorithms.targets import Target
 
@@ -50,7 +49,7 @@ class Forward:
     slopes: list[Tensor]
 
 
-class MlpEngine:
+class MlpEngine(Layered):
     """One rule on a stack of equal networks, `sizes` = (inputs, hidden …), with a head for the target."""
 
     def __init__(
@@ -58,19 +57,13 @@ class MlpEngine:
         rule: Rule,
         sizes: Sequence[int],
         target: Target,
-        *,
-        activation: str = "tanh",
-        actions: int = 1,
-        pinned: bool = False,
         dtype: torch.dtype = torch.float64,
+        **shape: Unpack[Shape],
     ) -> None:
-        for size in sizes:
-            at_least("sizes", size, 1)
-        at_least("actions", actions, 1)
-        self.rule, self.target, self.dtype, self.actions = rule, target, dtype, actions
-        self.head: Head = target.head(pinned)
-        self.activation = look_up("activation", activation, ACTIVATIONS)
-        self.sizes = (*sizes, actions * self.head.logits)
+        super().__init__(rule, sizes, target, **shape)
+        self.dtype = dtype
+        self.head: Head = target.head(self.pinned)
+        self.activation = ACTIVATIONS[self.activation_name]
         self._buffers: dict[tuple[int, int], list[Tensor]] = {}
 
     def init(self, streams: Sequence[np.random.Generator]) -> Weights:

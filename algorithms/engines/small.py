@@ -9,20 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Unpack
 
 import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, at_least, finite, shape
+from algorithms.checks import Floats, finite, shape
 from algorithms.engines import kernels, network_heads, network_kernels
 from algorithms.engines.compiled_loop import CompiledLoop
+from algorithms.engines.layers import Layered, Shape
 from algorithms.engines.linear import batch_as_data
 from algorithms.experience.batch import Batch
 from algorithms.experience.table import TransitionTable
-from algorithms.names import look_up
 from algorithms.rule import Rule
 from algorithms.stepping import check_steps
 from algorithms.targets import CdfTarget, Target, ValueTarget
@@ -33,37 +34,34 @@ ACTIVATIONS = {
 }  # fmt: skip
 
 
-class SmallEngine:
+class SmallEngine(Layered):
     """One rule on equal networks, `sizes` = (inputs, hidden …), with a head for the target: as MlpEngine, compiled."""
 
-    def __init__(
-        self,
-        rule: Rule,
-        sizes: Sequence[int],
-        target: Target,
-        *,
-        activation: str = "tanh",
-        actions: int = 1,
-        pinned: bool = False,
-    ) -> None:
-        for size in sizes:
-            at_least("sizes", size, 1)
-        at_least("actions", actions, 1)
-        self.rule, self.target, self.actions = rule, target, actions
-        if isinstance(target, CdfTarget):
-            head, logits, support = network_heads.CDF + pinned, target.atoms - pinned, target.support
-        elif isinstance(target, ValueTarget):
-            head, logits, support = network_heads.VALUE, 1, np.zeros(0)
-        else:
+    def __init__(self, rule: Rule, sizes: Sequence[int], target: Target, **shape: Unpack[Shape]) -> None:
+        if not isinstance(target, ValueTarget | CdfTarget):
             raise ValueError(f"target must have a compiled head (a value or a CDF), got {type(target).__name__}")
-        self.sizes = (*sizes, actions * logits)
-        weights = [(rows + 1) * columns for rows, columns in pairwise(self.sizes)]
+        super().__init__(rule, sizes, target, **shape)
+
+    @cached_property
+    def network(self) -> network_kernels.Network:
+        """The network as the kernels take it."""
+        head, support = network_heads.VALUE, np.zeros(0)
+        if isinstance(self.target, CdfTarget):
+            head, support = network_heads.CDF + self.pinned, self.target.support
         units = [size + 1 for size in self.sizes]
-        self.weights = sum(weights)
-        self.network = network_kernels.Network(
-            np.array(self.sizes), _starts(weights), _starts(units), sum(units),
-            look_up("activation", activation, ACTIVATIONS), head, actions, rule.curvature, support,
+        return network_kernels.Network(
+            np.array(self.sizes), _starts(self._lengths), _starts(units), sum(units),
+            ACTIVATIONS[self.activation_name], head, self.actions, self.rule.curvature, support,
         )  # fmt: skip
+
+    @property
+    def weights(self) -> int:
+        """How many weights a network has."""
+        return sum(self._lengths)
+
+    @property
+    def _lengths(self) -> list[int]:
+        return [(rows + 1) * columns for rows, columns in pairwise(self.sizes)]
 
     def init(self, streams: Sequence[np.random.Generator]) -> Floats:
         """Random weights, uniform in ±1/√in like torch.nn.Linear's; each lane uses its own stream. As MlpEngine."""
