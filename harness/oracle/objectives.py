@@ -149,8 +149,23 @@ class Objective:
 
     def rank(self, theta: ArrayLike) -> int:
         """The rank of E[Σφφᵀ]; Theorem 2 asks for d."""
-        singular = torch.linalg.svdvals(self._parts(_vector(theta))[2])
-        return int((singular > NULL_BY_EIGENVALUES * singular[0]).sum())
+        return int(self.spectrum(_vector(theta).numpy()[None])["rank"][0])
+
+    def spectrum(self, theta: Floats) -> dict[str, Floats]:
+        """Rank and condition number of E[Σφφᵀ] of many lanes θ [lanes, d]; NaN where a lane is not finite.
+
+        The condition number is infinite where there are fewer equations (states times outputs) than parameters.
+        """
+        alive = np.isfinite(theta).all(1)
+        out = {name: np.full(len(theta), np.nan) for name in ("rank", "condition")}
+        if alive.any():
+            phi = vmap(lambda point: self._parts(point)[2])(torch.as_tensor(theta[alive]))
+            singular = torch.linalg.svdvals(phi).numpy()
+            out["rank"][alive] = (singular > NULL_BY_EIGENVALUES * singular[:, :1]).sum(1)
+            least = singular[:, -1] if phi.shape[1] >= phi.shape[2] else np.zeros(len(phi))
+            with np.errstate(divide="ignore"):
+                out["condition"][alive] = (singular[:, 0] / least) ** 2
+        return out
 
     def gradient(self, theta: ArrayLike) -> Floats:
         """∇J(θ) by differentiating the projection itself: no w, no rule.

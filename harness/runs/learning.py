@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # small engine was ahead everywhere (one transition a step; docs/measuring.md, "The small engine").
 LARGEST_SMALL = 4_000_000
 ALONG = ("J", "gradient", "w_gap")  # what needs θ and w, not predictions alone
+SPECTRUM = ("rank", "condition")  # of E Σφφᵀ: Theorem 2 asks for rank d
 
 
 def check_learner(spec: RunSpec) -> None:
@@ -62,7 +63,7 @@ class Learning:
         target = problem.target(learner.target, learner.atoms, learner.projection)
         made = Learning(spec, problem, mdp, target, resolve(learner.rule))
         for name in spec.probe.metrics:
-            look_up("metric", name, dict.fromkeys((*target.metrics, *ALONG, "err", "values")))
+            look_up("metric", name, dict.fromkeys((*target.metrics, *ALONG, *SPECTRUM, "err", "values")))
         return made
 
     @property
@@ -158,6 +159,8 @@ class Learning:
         asked, found = self.spec.probe.metrics or self.target.metrics, {}
         if set(asked) & set(ALONG):
             found = self._objective.along(self._flat(theta), self._flat(w))
+        if set(asked) & set(SPECTRUM):
+            found |= self._objective.spectrum(self._flat(theta))
         if "err" in asked:
             found["err"] = self._saddle.error_of(theta, w)
         F = self.predictions(theta)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 KINDS = ("linear", "table", "mlp", "own")
 ACTIVATIONS = ("tanh", "relu", "silu", "softplus")
 ENGINES = ("small", "torch")
+# What a network sees of each state, [states, k]. Without the last column the bias is that state's row; features that
+# sum to 1, as Boyan's do, make a bias redundant unless one of them is left out.
+INPUTS: dict[str, Callable[[Problem], Floats]] = {
+    "states": lambda problem: np.eye(problem.mdp.states),
+    "most-states": lambda problem: np.eye(problem.mdp.states)[:, :-1],
+    "features": lambda problem: problem.mdp.features,
+    "most-features": lambda problem: np.ascontiguousarray(problem.mdp.features[:, :-1]),
+}
 _CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>[^()]*)\))?")
 
 
@@ -69,7 +78,7 @@ def _mlp(text: str, words: list[str]) -> PredictorSpec:
         elif word in ENGINES:
             once("engine", word)
         elif sign and key == "inputs":
-            look_up("inputs", value, dict.fromkeys(("states", "most-states", "features")))
+            look_up("inputs", value, INPUTS)
             once("inputs", value)
         else:
             look_up("activation", word, dict.fromkeys(ACTIVATIONS))
@@ -100,8 +109,10 @@ def default_for(problem: Problem) -> PredictorSpec:
 
 def inputs_of(spec: PredictorSpec, problem: Problem) -> Floats:
     """[states, k]: what a network sees of each state."""
-    states = np.eye(problem.mdp.states)
-    return {"states": states, "most-states": states[:, :-1], "features": problem.mdp.features}[spec.inputs]
+    inputs = INPUTS[spec.inputs](problem)
+    if not inputs.shape[1]:
+        raise ValueError(f"inputs={spec.inputs} of {problem.name!r} leave nothing for a network to see")
+    return inputs
 
 
 def make_module(spec: PredictorSpec, problem: Problem, inputs: int, outputs: int) -> torch.nn.Module:

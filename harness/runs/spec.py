@@ -97,8 +97,8 @@ class PredictorSpec:
     """What maps a state to a prediction, as data; `harness.runs.predictors` reads it from text.
 
     kind     linear, table (a row of pinned logits per state), mlp, own (the problem's network), module (a user's file)
-    inputs   what a network sees: states (one-hot), most-states (without the last column: the bias is that state's row),
-             or the problem's features
+    inputs   what a network sees: states (one-hot), the problem's features, or most-states, most-features (all but the
+             last column)
     engine   of an mlp or a table: small (compiled), torch, or '' for the faster one at its size
     """
 

@@ -12,7 +12,8 @@ from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.spec import FAR
 from harness.runs.trial import Trial
-from suites import convergence, evaluation, rates, stability
+from suites import evaluation, rates, stability
+from suites.convergence import falls
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
 SETTING = Setting("ci", 0, 1e-4)
@@ -78,7 +79,7 @@ def fall_of_objective(metric, curve, other):
 
 
 def fall_of_descent(metric, curve, other):
-    return partial(convergence.falls, metric, 0.4), trial(w_gap=line(1, 1, 1), **{"other": other, metric: curve})
+    return partial(falls.falls, metric, 0.4), trial(w_gap=line(1, 1, 1), **{"other": other, metric: curve})
 
 
 FALLS = [(fall_of_objective, "rmspbe"), (fall_of_objective, "rdmspbe"), (fall_of_descent, "J")]
