@@ -10,6 +10,9 @@ import torch
 # A pool per command would import torch in two more processes, some seconds each; tests that need one say so.
 os.environ.setdefault("DGTD_EXECUTOR", "in-process")
 
+# A minute or more each. They come first: a long test that starts last keeps one of two cores waiting.
+LONGEST = ("golden/test_golden.py", "mutants/test_sample.py", "asv/test_gate.py", "harness/test_bad_input.py")
+
 
 @pytest.fixture(autouse=True)
 def _reproducible() -> None:
@@ -22,6 +25,17 @@ def _reproducible() -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Speed targets are measured by `make bench` alone; a timed test would fail on a busy machine."""
     return True if collection_path.name == "benchmarks" and not config.getoption("benchmark_enable") else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, then the other slow tests, then the rest in their order."""
+
+    def turn(item: pytest.Item) -> int:
+        path = item.path.as_posix()
+        found = [place for place, name in enumerate(LONGEST) if path.endswith(name)]
+        return found[0] if found else len(LONGEST) + (item.get_closest_marker("slow") is None)
+
+    items.sort(key=turn)
 
 
 @pytest.fixture(autouse=True)

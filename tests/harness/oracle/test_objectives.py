@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from algorithms import rules
 from algorithms.engines.linear import directions
@@ -135,6 +136,24 @@ def test_a_table_of_pinned_logits_has_full_rank_and_an_unpinned_one_has_not():
         width = 5 - pinned
         assert objective.rank(flat(theta)) == 5 * width - missing
         assert objective.predictor.size == 6 * width
+
+
+def test_the_spectrum_is_that_of_the_matrix_itself():
+    """E Σφφᵀ summed state by state, against rank and condition number of many lanes at once."""
+    problem = find_problem("random_walk")
+    target = problem.target("cdf", atoms=4)
+    engine = MlpEngine(rules.gtd2, (4,), target, pinned=True)
+    objective = Objective(problem.mdp, target, mlp(engine, np.eye(5)[:, :-1]))
+    theta = np.stack([flat(engine.init(generators(seed, [0]))) for seed in range(3)] + [np.full(15, np.nan)])
+    found = objective.spectrum(theta)
+    for lane in range(3):
+        phi = objective.predictor.jacobian(torch.as_tensor(theta[lane])).numpy()
+        C = np.einsum("s,sjd,sje->de", problem.mdp.d, phi, phi)
+        assert found["rank"][lane] == np.linalg.matrix_rank(C) == 15
+        assert found["condition"][lane] == pytest.approx(np.linalg.cond(C), rel=1e-6)
+    assert np.isnan([found["rank"][3], found["condition"][3]]).all()
+    wide = Objective(problem.mdp, target, mlp(MlpEngine(rules.gtd2, (5, 9), target), np.eye(5)))
+    assert np.isinf(wide.spectrum(np.zeros((1, wide.predictor.size)))["condition"]).all()
 
 
 # ---------------------------------------------------------------------- the spiral

@@ -1,0 +1,75 @@
+"""Faults in the limits of Theorem 2: what is judged there, and the rank that the theorem asks for."""
+
+from tests.mutants.mutant import Mutant
+
+LIMITS = "suites/convergence/limits.py"
+OBJECTIVES = "harness/oracle/objectives.py"
+TESTS = "tests/suites/test_limits.py"
+
+MUTANTS = (
+    Mutant(
+        "limits: steps that do not shrink",
+        LIMITS,
+        'ROBBINS_MONRO = StepSchedule("robbins-monro")',
+        'ROBBINS_MONRO = StepSchedule("constant")',
+        ("claim:convergence/random_mdp/logits/gtd2/slope/gradient",),
+    ),
+    Mutant(
+        "limits: w too slow to follow",
+        LIMITS,
+        "ALPHA, BETA, RADIUS = 0.3, 1.0, 50.0",
+        "ALPHA, BETA, RADIUS = 0.3, 0.003, 50.0",
+        ("claim:convergence/random_mdp/logits/gtd2/limit",),
+    ),
+    Mutant(
+        "limits: a table on a problem whose minimum is at infinity",
+        LIMITS,
+        'INTERIOR, INTERIOR_ATOMS = "random_mdp(states=5,gamma=0.8)", 4',
+        'INTERIOR, INTERIOR_ATOMS = "random_walk", 6',
+        ("claim:convergence/random_mdp/interior",),
+    ),
+    Mutant(
+        "limits: a network with a redundant input",
+        LIMITS,
+        'inputs="most-features"',
+        'inputs="features"',
+        ("claim:convergence/boyan/full-rank/rank",),
+    ),
+    Mutant(
+        "limits: a slope over the whole curve",
+        LIMITS,
+        "late = trial.times >= trial.times[-1] // 100",
+        "late = trial.times > 0",
+        (f"test:{TESTS}::test_a_slope_is_of_the_last_two_decades",),
+    ),
+    Mutant(
+        "limits: the median of J for every lane's",
+        LIMITS,
+        "return agrees(float(ends.max()), NETWORK_LIMIT[what]",
+        "return agrees(float(np.median(ends)), NETWORK_LIMIT[what]",
+        (f"test:{TESTS}::test_a_networks_j_must_be_low_in_every_lane_and_its_gradients_median",),
+    ),
+    Mutant(
+        "limits: lanes that died are left out",
+        LIMITS,
+        "ends = np.where(np.isfinite(ends), ends, np.inf)",
+        "ends = ends[np.isfinite(ends)]",
+        (f"test:{TESTS}::test_a_networks_j_must_be_low_in_every_lane_and_its_gradients_median",),
+    ),
+    Mutant(
+        "spectrum: every direction counts",
+        OBJECTIVES,
+        "(singular > NULL_BY_EIGENVALUES * singular[:, :1]).sum(1)",
+        "(singular >= 0).sum(1)",
+        (
+            "test:tests/harness/oracle/test_objectives.py::test_a_table_of_pinned_logits_has_full_rank_and_an_unpinned_one_has_not",
+        ),
+    ),
+    Mutant(
+        "spectrum: the condition of the root",
+        OBJECTIVES,
+        "(singular[:, 0] / least) ** 2",
+        "singular[:, 0] / least",
+        ("test:tests/harness/oracle/test_objectives.py::test_the_spectrum_is_that_of_the_matrix_itself",),
+    ),
+)
