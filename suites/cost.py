@@ -84,6 +84,12 @@ def _about(each: Rule, own: bool) -> list[Claim]:
             _touches,
             "the elements a step touches are a·d + b·outputs + c, exactly (two outputs or more)",
         ),
+        (
+            "small",
+            "law",
+            _network_touches,
+            "the elements a step touches are c·in·out per layer, and a part linear in units, atoms and inputs, exactly",
+        ),
     ]
     return [
         Claim(
@@ -290,6 +296,36 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
     curve = {"x": [sizes[i] for i in order], "y": [counts[i] for i in order]}
     return exactly(float(law.residual), 0.0, words, x=curve["x"], y=curve["y"], x_name="d", y_name="elements touched")
+
+
+def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
+    """One and two hidden layers, each with its own constant: six numbers from six sizes, and the others must agree."""
+    from algorithms.targets import CdfTarget
+    from harness.cost.fits import exact_law
+    from harness.cost.touches import count_network_touches
+
+    shallow = [(4, 5, 6), (7, 3, 6), (9, 10, 4), (16, 20, 11), (3, 8, 21), (30, 12, 5), (5, 40, 31), (12, 60, 51)]
+    deep = [(4, 5, 6, 7), (7, 3, 6, 5), (9, 10, 4, 8), (16, 20, 7, 11), (3, 8, 9, 21), (30, 12, 5, 5), (5, 40, 31, 10)]
+    laws, sizes, counts = [], [], []
+    for networks in (shallow, deep):
+        terms, found = [], []
+        for inputs, first, *hidden, atoms in networks:
+            widths = (first, *hidden)
+            upper = sum(rows * columns for rows, columns in pairwise((*widths, atoms)))
+            terms.append((inputs * first, upper, sum(widths), atoms, inputs, 1))
+            found.append(count_network_touches(rule, CdfTarget(0, 10, atoms), (inputs, *widths)))
+        laws.append(exact_law(terms, found))
+        sizes += [term[0] + term[1] for term in terms]
+        counts += found
+    (a, b, *_), residual = laws[0].coefficients, max(law.residual for law in laws)
+    same = laws[0].coefficients[:5] == laws[1].coefficients[:5]
+    words = (
+        f"{a} per weight of the first layer, {b} per weight above; largest residual {residual}"
+        f"{'' if same else ', and two layers cost another law'}; {min(sizes)} to {max(sizes)} weights"
+    )
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    x, y = [sizes[i] for i in order], [counts[i] for i in order]
+    return exactly(float(residual + (not same)), 0.0, words, x=x, y=y, x_name="weights", y_name="elements touched")
 
 
 def _distribution(setting: Setting) -> Finding:

@@ -43,7 +43,8 @@ def _softmax(y, mass):
     logits, atoms = y.shape[0], mass.shape[0]
     top = 0.0 if atoms > logits else -np.inf
     for j in range(logits):
-        top = y[j] if not y[j] <= top else top  # a NaN stays one
+        logit = y[j]
+        top = logit if not logit <= top else top  # a NaN stays one
     for j in range(logits):
         mass[j] = exp(y[j] - top)
     if atoms > logits:

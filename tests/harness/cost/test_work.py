@@ -7,6 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms import rules
 from algorithms.engines.linear import directions
+from algorithms.engines.small import SmallEngine
 from algorithms.experience.batch import Batch
 from algorithms.targets import CdfTarget
 from harness.cost import touches
@@ -87,8 +88,8 @@ def test_an_explicit_hessian_is_quadratic_and_a_jacobian_needs_a_pass_an_atom():
     assert many > 4 * few
 
 
-def test_the_kernel_run_as_python_computes_what_the_compiled_one_does(monkeypatch):
-    """So what is counted is the engine itself: the same numbers come out of the watched arrays."""
+def watched(monkeypatch, at):
+    """Arrays of the next count before and after it: θ, w, x, x', and the two that are added to, argument `at` on."""
     seen = {}
     original = touches._as_python
 
@@ -98,20 +99,44 @@ def test_the_kernel_run_as_python_computes_what_the_compiled_one_does(monkeypatc
             return made
 
         def run(*args):
-            watched = (*args[:2], *args[2][:2], *args[-2:])
-            seen["before"] = [a.values.copy() for a in watched]
+            seen["before"] = [a.values.copy() for a in (*args[:2], *args[2][:2], *args[at : at + 2])]
             made(*args)
-            seen["after"] = [a.values.copy() for a in args[-2:]]
+            seen["after"] = [a.values.copy() for a in args[at : at + 2]]
 
         return run
 
     monkeypatch.setattr(touches, "_as_python", spy)
-    target = CdfTarget(0, 10, 6)
+    return seen
+
+
+def one_transition(target, x, x_next):
+    return Batch(x[None], x_next[None], target.shift(np.ones((1, 1)), np.full((1, 1), 0.9)), np.ones((1, 1)))
+
+
+def test_the_kernel_run_as_python_computes_what_the_compiled_one_does(monkeypatch):
+    """So what is counted is the engine itself: the same numbers come out of the watched arrays."""
+    seen, target = watched(monkeypatch, 5), CdfTarget(0, 10, 6)
     assert touches.count_touches(rules.tdc, target, 7) > 13 * 35
     theta, w, x, x_next, *start = seen["before"]
-    batch = Batch(x[None], x_next[None], target.shift(np.ones((1, 1)), np.full((1, 1), 0.9)), np.ones((1, 1)))
-    for before, after, compiled in zip(start, seen["after"], directions(rules.tdc, theta, w, batch), strict=True):
+    expected = directions(rules.tdc, theta, w, one_transition(target, x, x_next))
+    for before, after, compiled in zip(start, seen["after"], expected, strict=True):
         np.testing.assert_allclose(after - before, compiled, atol=1e-13)
+
+
+def test_the_network_kernel_run_as_python_computes_what_the_compiled_one_does(monkeypatch):
+    seen, target = watched(monkeypatch, 7), CdfTarget(0, 10, 6)
+    assert touches.count_network_touches(rules.gtd2, target, (3, 5)) > 18 * 15
+    theta, w, x, x_next, *start = seen["before"]
+    expected = SmallEngine(rules.gtd2, (3, 5), target).directions(theta, w, one_transition(target, x, x_next))
+    for before, after, compiled in zip(start, seen["after"], expected, strict=True):
+        np.testing.assert_allclose(after - before, compiled, atol=1e-13)
+
+
+def test_a_networks_touches_by_hand():
+    """Two more units: 26 a weight above them, 18 below, and 50 of their own; bias weights count in their own."""
+    target = CdfTarget(0, 10, 4)
+    few, more = (touches.count_network_touches(rules.gtd2, target, (3, units)) for units in (5, 7))
+    assert more - few == 2 * (18 * 3 + 26 * 4 + 50)
 
 
 def test_touches_by_hand():
