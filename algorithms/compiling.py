@@ -1,8 +1,9 @@
 """Compiled functions that are cached on disk and never stale.
 
 numba's own cache checks only the file of the function: a kernel that inlines a helper of another module would keep
-running the helper's old code. Here a cached function belongs to the sources of the whole package. The cache is in the
-user's cache folder, where an installed package can also write.
+running the helper's old code. Here a cached function belongs to the sources of the whole package, and of its own file
+if that is in another package (which must not inline from a third). The cache is in the user's cache folder, where an
+installed package can also write.
 """
 
 import hashlib
@@ -55,8 +56,10 @@ def type_of(field: Any) -> Any:
         return field
     if not hasattr(field, "_fields"):
         return get_args(field)[1]
-    hints = get_type_hints(field, include_extras=True)
-    return types.NamedTuple([type_of(hint) for hint in hints.values()], field)
+    fields = [type_of(hint) for hint in get_type_hints(field, include_extras=True).values()]
+    if len(set(fields)) == 1:  # numba has another type for records of one kind
+        return types.NamedUniTuple(fields[0], len(fields), field)
+    return types.NamedTuple(fields, field)
 
 
 class Compiled:
@@ -111,17 +114,26 @@ def source_stamp() -> str:
     return digest.hexdigest()
 
 
+@cache
+def stamp_of(file: str) -> str:
+    """Of a file with compiled functions: this package's, and its own source if it belongs to another one."""
+    path = Path(file)
+    if path.is_relative_to(Path(__file__).parent):
+        return source_stamp()
+    return hashlib.sha256(source_stamp().encode() + path.read_bytes()).hexdigest()
+
+
 class _Locator(_CacheLocator):
     def __init__(self, function: Any, file: str) -> None:
-        self._function = function
+        self._function, self._stamp = function, stamp_of(file)
         # One folder per version: an index refers to our records by name, and can't be read after one is renamed.
-        self._path = str(cache_folder() / f"kernels-{source_stamp()[:16]}")
+        self._path = str(cache_folder() / f"kernels-{self._stamp[:16]}")
 
     def get_cache_path(self) -> str:
         return self._path
 
     def get_source_stamp(self) -> str:
-        return source_stamp()
+        return self._stamp
 
     def get_disambiguator(self) -> str:
         return str(self._function.__code__.co_firstlineno)

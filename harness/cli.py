@@ -9,7 +9,22 @@ import warnings
 
 import typer
 
-from harness.commands import certify, compare, diff, doctor, export, gate, new, problem, rule, run, store, suite, sweep
+from harness.commands import (
+    certify,
+    compare,
+    curve,
+    diff,
+    doctor,
+    export,
+    gate,
+    new,
+    problem,
+    rule,
+    run,
+    store,
+    suite,
+    sweep,
+)
 from harness.commands.output import Command, printable
 from harness.interrupts import deaf, listening
 
@@ -30,8 +45,8 @@ app.add_typer(problem.app, name="problem")
 app.add_typer(rule.app, name="rule")
 app.add_typer(store.app, name="store")
 for _command in (
-    compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, run.run, run.runs, export.export,
-    diff.diff, doctor.doctor, gate.gate,
+    compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, curve.curve, run.run, run.runs,
+    export.export, diff.diff, doctor.doctor, gate.gate,
 ):  # fmt: skip
     app.command(cls=Command)(_command)
 

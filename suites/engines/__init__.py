@@ -8,6 +8,7 @@ from functools import partial
 from algorithms.rule import Rule
 from algorithms.rules import greedy_gq, gtd2, tdrc
 from harness.judging.claims import Claim
+from suites.engines.curves import CASES, curve
 from suites.engines.directions import KINDS, MODULES, NETS, SOURCE, linear_directions, network_directions
 from suites.engines.directions import network_is_written_out as net_is_written_out
 from suites.engines.loops import LOOPS, loop, loop_is_written_out, own_sizes
@@ -29,6 +30,9 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         made += [network_directions(each, "module", name) for name in MODULES]
         made += [loop(each, engine, case) for engine, cases in LOOPS.items() for case in cases]
         made += [stored_path(each, name) for name in PATHS]
+        if each.linear:
+            mirrored = {name for name, case in CASES.items() if case.extragradient}
+            made += [curve(each, name) for name in CASES if not (each.w_decay and name in mirrored)]
     if rule is None:
         made += [linear_directions(COMPILED, "baird", target) for target in KINDS]
         made += [network_directions(FLAT, engine, "depth=1,tanh,pinned") for engine in ENGINES]

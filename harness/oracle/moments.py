@@ -1,0 +1,217 @@
+"""Exact learning curves: the expected metrics of a linear rule after every number of steps, with nothing sampled.
+
+At given step sizes a transition is an affine map of (θ, w), so the first two moments of the iterate follow a linear
+recursion: one matrix for independent transitions, one per state along a trajectory. Every squared metric (MSPBE, value
+error, D-MSPBE, …) is a quadratic form of θ, and so its expectation is known at every n: of the last iterate and of the
+average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from algorithms.checks import Floats, Integers, integers
+from algorithms.rule import Rule
+from algorithms.stepping import Constant, Schedule, check_steps
+from algorithms.targets import Target
+from harness.oracle import moment_kernels as kernels
+from harness.oracle.mdp import FiniteMDP
+from harness.oracle.metrics import Metrics
+
+LARGEST = 30_000_000  # numbers in the second moments of all states: a quarter of a gigabyte, twice
+
+
+@dataclass(frozen=True)
+class Expected:
+    """curves [times, names]: expected squares of the metrics; NaN from `grown` on.
+
+    mean    [times, states, n]: expected predictions
+    grown   −1, or the first of the times at which a second moment was beyond all bounds
+    """
+
+    times: Integers
+    mean: Floats
+    curves: Floats
+    names: tuple[str, ...]
+    grown: int
+
+    def of(self, name: str) -> Floats:
+        """The expected square of one metric."""
+        return self.curves[:, self.names.index(name)]
+
+
+class Moments:
+    """The recursion of one rule on one problem with one target, in coordinates of the features' row space.
+
+    Deviations from `fixed` are what is followed, the least-squares solution of E[Σφδ] = 0: without it, a small error
+    would be a difference of large numbers.
+    """
+
+    def __init__(self, rule: Rule, mdp: FiniteMDP, target: Target) -> None:
+        if not rule.linear:
+            raise ValueError(f"rule {rule.name!r} must be linear in (delta, u): only then are moments a recursion")
+        self.rule, self.mdp, self.target = rule, mdp, target
+        left, singular, self._basis = np.linalg.svd(mdp.features, full_matrices=False)
+        rank = int((singular > 1e-10 * singular[0]).sum())
+        self.features, self._basis = left[:, :rank] * singular[:rank], self._basis[:rank]
+
+    @property
+    def size(self) -> int:
+        """d, on the row space."""
+        return self.target.outputs * self.features.shape[1]
+
+    # ------------------------------------------------------------------ the transitions
+
+    @cached_property
+    def _transitions(self) -> tuple[Floats, Floats]:
+        """Distinct ones: (state, next state, reward, discount, ρ, ends) [6, transitions], and P(transition | state)."""
+        table = self.mdp.table
+        keys = np.stack([table.state, table.next_state, table.reward, table.discount, table.rho, table.ends])
+        unique, inverse = np.unique(keys, axis=1, return_inverse=True)
+        return unique, np.bincount(inverse.ravel(), table.probability).astype(float)
+
+    @cached_property
+    def fixed(self) -> Floats:
+        """θ* [n, rank]: E[Σφδ] = 0 there, if it has a solution."""
+        (state, following, reward, discount, rho, _), chance = self._transitions
+        state, following = state.astype(np.int64), following.astype(np.int64)
+        shift, n = self.target.shift(reward, discount), self.target.outputs
+        mass = chance * self.mdp.d[state] * rho
+        here, there = self.features[state], self.features[following]
+        T = shift.matrix()
+        A = np.einsum("o,oi,nm,ok->nimk", mass, here, np.eye(n), here, optimize=True)
+        A -= np.einsum("o,oi,onm,ok->nimk", mass, here, T, there, optimize=True)
+        b = np.einsum("o,oi,on->ni", mass, here, shift.constant, optimize=True)
+        found = np.linalg.lstsq(A.reshape(self.size, -1), b.ravel(), rcond=1e-12)[0]
+        return found.reshape(n, -1)
+
+    @cached_property
+    def _maps(self) -> kernels.Maps:
+        (state, following, reward, discount, rho, ends), chance = self._transitions
+        state, following = state.astype(np.int64), following.astype(np.int64)
+        shift, n = self.target.shift(reward, discount), self.target.outputs
+        T, one = shift.matrix(), sp.identity(n, format="csr")
+        constant = shift.constant + np.einsum("onm,mk,ok->on", T, self.fixed, self.features[following], optimize=True)
+        constant -= self.features[state] @ self.fixed.T
+        blocks, pushes = [], []
+        for o, ratio in enumerate(rho):
+            (p_d, p_u), (t_d, t_u), (q_d, q_u) = self.rule.coefficients(float(ratio))
+            t, back = sp.csr_matrix(T[o]), sp.csr_matrix(T[o].T)
+            blocks.append(
+                sp.bmat(
+                    [
+                        [p_d * one, -p_d * t, -p_u * one],
+                        [t_d * back, -t_d * (back @ t), -t_u * back],
+                        [-q_d * one, q_d * t, q_u * one],
+                    ],
+                    format="csr",
+                )
+            )
+            delta = constant[o]
+            pushes.append(np.concatenate([-p_d * delta, -t_d * (back @ delta), q_d * delta]))
+        B = sp.vstack(blocks, format="csr")
+        B.eliminate_zeros()
+        first = np.lib.stride_tricks.sliding_window_view(B.indptr, 3 * n + 1)[:: 3 * n].astype(np.int64)
+        slots = self.mdp.states
+        if self.mdp.iid:  # one slot: which state comes next does not depend on this one
+            chance = chance * self.mdp.d[state]
+            slot, to = np.zeros_like(state), np.zeros_like(state)
+        else:
+            slot, to = state, np.where(ends > 0, slots, following)
+        start = np.ones(1) if self.mdp.iid else np.asarray(self.mdp.table.start, dtype=float)
+        return kernels.Maps(
+            self.features, slot, to, state, following, chance, np.ascontiguousarray(first),
+            B.indices.astype(np.int64), np.ascontiguousarray(B.data), np.array(pushes), start,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ the metrics
+
+    def forms(self, names: tuple[str, ...]) -> kernels.Forms:
+        """Squares of the metrics as quadratic forms of θ − θ*, read off the metrics themselves.
+
+        q(e) = eᵀSe + lᵀe + c, and S_ij = (q(e_i + e_j) − q(e_i) − q(e_j) + q(0))/2: no formula is written twice.
+        """
+        d, measure = self.size, Metrics(self.mdp, self.target)
+
+        def squares(points: Floats) -> Floats:
+            theta = self.fixed + points.reshape(-1, *self.fixed.shape)
+            return measure(np.swapaxes(theta @ self.features.T, -1, -2), names) ** 2
+
+        unit = np.eye(d)
+        c = squares(np.zeros((1, d)))[0]
+        plus, minus = squares(unit) - c, squares(-unit) - c
+        i, j = np.triu_indices(d, 1)
+        both = squares(unit[i] + unit[j]) - c
+        square = np.zeros((len(names), d, d))
+        square[:, range(d), range(d)] = ((plus + minus) / 2).T
+        square[:, i, j] = square[:, j, i] = ((both - plus[i] - plus[j]) / 2).T
+        return kernels.Forms(square, np.ascontiguousarray(((plus - minus) / 2).T), c.copy())
+
+    # ------------------------------------------------------------------ the curve
+
+    def run(
+        self,
+        alpha: float,
+        beta: float,
+        times: ArrayLike,
+        *,
+        metrics: tuple[str, ...] = (),
+        schedule: Schedule | None = None,
+        average: bool = False,
+        extragradient: bool = False,
+        theta: Floats | None = None,
+    ) -> Expected:
+        """Expected squares of the metrics after each of the `times`, from θ [n, k] (or the problem's θ₀) and w = 0."""
+        check_steps(alpha, beta)
+        at = np.unique(integers("times", times))
+        if not len(at) or at[0] < 0:
+            raise ValueError(f"times must be 0 or more, got {at}")
+        if extragradient and self.rule.w_decay:
+            raise ValueError(f"Mirror-Prox's exact curve is for rules whose w does not decay, got {self.rule.name!r}")
+        names, n, k = metrics or self.target.metrics, self.target.outputs, self.features.shape[1]
+        old = 2 * self.size if extragradient else 0
+        side = old + 2 * self.size + (self.size if average else 0)
+        slots = (1 if self.mdp.iid else self.mdp.states) + 1
+        if slots * side * side > LARGEST:
+            raise ValueError(
+                f"exact curves need {slots} × {side} × {side} numbers here, and may have {LARGEST:,}: "
+                "fewer atoms, states or features"
+            )
+        now, spare = (
+            kernels.Moments(np.zeros(slots), np.zeros((slots, side)), np.zeros((slots, side, side))) for _ in range(2)
+        )
+        self._begin(now, theta, old)
+        steps = int(at[-1])
+        factors = (schedule or Constant()).factors(0, steps)
+        room = kernels.Room(
+            np.zeros((side, 3 * n)), np.zeros((side, 3 * n)), np.zeros((3 * n, 3 * n)), np.zeros((3 * n, 3 * n)),
+            np.zeros(3 * n), np.zeros(3 * n), np.zeros((side, 2 * n * k)),
+        )  # fmt: skip
+        out, means, grown = (
+            np.full((len(at), len(names)), np.nan),
+            np.full((len(at), self.size), np.nan),
+            np.full(1, -1),
+        )
+        kernels.run(
+            now, spare, self._maps, kernels.Shape(n, old, old + 2 * self.size), self.forms(names), room,
+            alpha * factors[0], beta * factors[1], self.rule.w_decay, average, at, means, out, grown,
+        )  # fmt: skip
+        if grown[0] >= 0:
+            out[at >= grown[0]] = np.nan
+        predictions = np.swapaxes((self.fixed + means.reshape(-1, n, k)) @ self.features.T, -1, -2)
+        return Expected(at, predictions, out, names, int(grown[0]))
+
+    def _begin(self, now: kernels.Moments, theta: Floats | None, old: int) -> None:
+        """θ₀ and w = 0 in every state that an episode can start in."""
+        first = self.target.start(self.mdp.theta_initial, self.mdp.features) if theta is None else theta
+        away = (first @ self._basis.T - self.fixed).ravel()
+        y = np.zeros(now.mean.shape[1])
+        y[old : old + self.size] = away
+        now.chance[:-1] = self._maps.start
+        now.mean[:-1] = now.chance[:-1, None] * y
+        now.second[:-1] = now.chance[:-1, None, None] * np.outer(y, y)
