@@ -1,21 +1,25 @@
-"""`dgtd curve`: what a rule does on average at every step, computed exactly. Nothing is sampled."""
+"""`dgtd curve`: what a rule does on average at every step, computed exactly; on request beside sampled lanes."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.commands.options import a_path
-from harness.commands.output import AsJson, print_json, print_table, say
+from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
+from harness.commands.output import AsJson, open_store, print_json, print_table, say
 
 if TYPE_CHECKING:
     from harness.oracle.moments import Expected
+    from harness.runs.spec import Request
+    from harness.runs.trial import Trial
 
 Plot = typer.Option(
     None, "--plot", help="Draw the curves to this file (png, pdf or svg).", parser=a_path, metavar="PATH"
 )
+DRAWN = 60  # lanes of the cloud
 # √E[metric²], in words.
 TITLES = {
     "rmspbe": "RMSPBE",
@@ -26,7 +30,9 @@ TITLES = {
 }
 
 
+@runs_lanes
 def curve(
+    where: Where,
     rule: str = typer.Argument(help="A rule: a name, or path/to/file.py:function."),
     problem: str = typer.Option(..., help="A problem, as in 'boyan'."),
     alpha: float = typer.Option(..., help="Step size of θ."),
@@ -40,28 +46,43 @@ def curve(
     average: bool = typer.Option(False, help="Of the averaged iterate, weighted by step sizes."),
     mirror_prox: bool = typer.Option(False, help="Two transitions a step: the extragradient."),
     trajectory: bool = typer.Option(False, help="Along trajectories, as `dgtd run` samples; else independent."),
+    lanes: int = typer.Option(0, help="Run this many lanes too, and say how far their mean is from the curve."),
+    seed: int = typer.Option(0, help="Root of the lanes' streams."),
     plot: Path | None = Plot,
     as_json: bool = AsJson,
-) -> None:
+) -> int:
     """Expected metrics of a linear rule with a linear predictor, after every number of steps: no seeds, no noise."""
     from harness.oracle.moments import Moments
     from harness.plugins import find_problem
     from harness.runs.rule_files import reference, resolve
-    from harness.runs.spec import StepSchedule, log_times
+    from harness.runs.spec import Learner, Place, Probe, Request, RunSpec, StepSchedule, log_times
 
     if plot is not None:
         from harness.report.drawing import check_picture
 
         check_picture("plot", plot)
-    world, update, times = find_problem(problem), resolve(reference(rule)), log_times(steps, checkpoints)
+    if lanes and lanes < 2:
+        raise ValueError(f"lanes must be at least 2 for a standard error, or 0, got {lanes}")
+    world, ref, times = find_problem(problem), reference(rule), log_times(steps, checkpoints)
+    update, steps_ = resolve(ref), StepSchedule(schedule)
     if world.network is not None:
         raise ValueError(f"problem {problem!r} has a nonlinear predictor: exact curves are of linear ones")
     if trajectory and world.mdp.iid:
         raise ValueError(f"problem {problem!r} has no trajectory: its transitions are independent")
     mdp = world.mdp if trajectory else world.mdp.with_(weights=world.mdp.d)
     found = Moments(update, mdp, world.target(target, atoms, projection)).run(
-        alpha, beta, times, schedule=StepSchedule(schedule).make(), average=average, extragradient=mirror_prox
+        alpha, beta, times, schedule=steps_.make(), average=average, extragradient=mirror_prox
     )
+    cloud = None
+    if lanes:
+        learner = Learner(
+            ref, alpha, beta, target, atoms, projection, steps_, average=average, extragradient=mirror_prox
+        )
+        spec = RunSpec(Place(problem, iid=not trajectory), learner, Probe(times), root_seed=seed)
+        cloud = _lanes(Request(spec, lanes), where)
+        if cloud is None:
+            print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
+            return INTERRUPTED
     words = {
         "rule": update.name,
         "problem": world.name,
@@ -73,15 +94,72 @@ def curve(
         "algorithm": "mirror-prox" if mirror_prox else "plain",
     }
     if plot is not None:
-        _plot(found, words, plot)
+        _plot(found, cloud, words, plot)
     if as_json:
         squares = {name: found.of(name) for name in found.names}
+        away = None if cloud is None else _away(found, cloud)
         grown = None if found.grown < 0 else found.grown
-        print_json(words | {"steps": found.times, "expected_squares": squares, "grows_without_bound_at": grown})
-        return
+        print_json(
+            words
+            | {"steps": found.times, "expected_squares": squares, "grows_without_bound_at": grown}
+            | {"lanes": lanes, "standard_errors_away": away}
+        )
+        return 0
     _print(found, words)
+    if cloud is not None:
+        say(_agreement(found, cloud))
     if plot is not None:
         say(f"picture: {plot}")
+    return 0
+
+
+def _lanes(request: Request, where: Where) -> Trial | None:
+    """The lanes, run or from the store; None if somebody interrupted."""
+    from harness.commands.progress import progress
+    from harness.runs.driver import execute
+    from harness.runs.fingerprint import run_hash
+
+    with open_store(where.store) as store:
+        with progress("lanes") as tick:
+            done = execute([request], store, where.make, timeout=where.timeout, progress=tick)
+        if done.interrupted:
+            return None
+        run = run_hash(request.spec)
+        for lane in store.lanes(run, request.seeds):
+            if not lane.outcome.settled:
+                raise ValueError(f"{request.spec.learner.rule.name}: {lane.outcome}: {lane.error}")
+        return store.trial(run, request.spec.times(), request.seeds)
+
+
+def _away(found: Expected, cloud: Trial) -> dict[str, Any]:
+    """Per metric and checkpoint: (mean over lanes − expectation) / standard error; NaN where lanes do not differ."""
+    import numpy as np
+
+    out = {}
+    for name in found.names:
+        squares = cloud.of(name) ** 2
+        error = squares.std(1, ddof=1) / np.sqrt(squares.shape[1])
+        with np.errstate(all="ignore"):
+            varies = error > 1e-12 * np.maximum(1.0, np.abs(squares).max(1))
+            out[name] = np.where(varies, (squares.mean(1) - found.of(name)) / error, np.nan)
+    return out
+
+
+def _agreement(found: Expected, cloud: Trial) -> str:
+    import numpy as np
+    from scipy import stats
+
+    away = np.array(list(_away(found, cloud).values()))
+    tests, lanes = int(np.isfinite(away).sum()), cloud.curves.shape[1]
+    if not tests:
+        return f"{lanes} lanes: there is nothing to compare, since none of their numbers varies or the curve has ended"
+    usual = float(stats.t.isf(0.025 / tests, lanes - 1))
+    worst = float(np.nanmax(np.abs(away)))
+    verdict = "as chance has it" if worst <= usual else "farther than chance has it"
+    return (
+        f"{lanes} lanes: the farthest of {tests} means is {worst:.2f} standard errors from the exact curve, {verdict} "
+        f"(95 % of such runs stay within {usual:.2f}, if lanes are near normal)"
+    )
 
 
 def _title(words: dict[str, Any]) -> str:
@@ -109,7 +187,7 @@ def _print(found: Expected, words: dict[str, Any]) -> None:
         say(f"the second moment grows without bound: it is past 1e200 by step {found.grown:,}")
 
 
-def _plot(found: Expected, words: dict[str, Any], path: Path) -> None:
+def _plot(found: Expected, cloud: Trial | None, words: dict[str, Any], path: Path) -> None:
     import numpy as np
 
     from harness.report.drawing import Figure, Panel, save
@@ -117,13 +195,25 @@ def _plot(found: Expected, words: dict[str, Any], path: Path) -> None:
     def panel(name: str) -> Panel:
         def draw(axis: Any) -> None:
             inside = found.times > 0
-            axis.loglog(found.times[inside], np.sqrt(np.maximum(found.of(name)[inside], 0.0)))
+            steps = found.times[inside]
+            if cloud is not None:
+                lanes = cloud.of(name)[inside][:, :DRAWN]
+                label = f"{lanes.shape[1]} of {cloud.curves.shape[1]} lanes"
+                axis.plot(
+                    steps, lanes, color="#1f77b4", alpha=0.25, lw=0.7, label=[label, *[None] * (lanes.shape[1] - 1)]
+                )
+                mean = np.sqrt((cloud.of(name)[inside] ** 2).mean(1))
+                axis.plot(steps, mean, "o", ms=4, color="#1f77b4", label="root of the lanes' mean square")
+            axis.plot(steps, np.sqrt(np.maximum(found.of(name)[inside], 0.0)), color="#d62728", label="exact")
+            axis.set(xscale="log", yscale="log")
             axis.set_xlabel("steps")
             axis.set_ylabel(f"{TITLES[name]}, root of the mean square")
 
         return Panel(TITLES[name], draw)
 
-    figure = Figure(path.stem, "Exact learning curve", _title(words), tuple(panel(name) for name in found.names))
+    figure = Figure(
+        path.stem, "Exact learning curve", _title(words), tuple(panel(name) for name in found.names if name != "size")
+    )
     try:
         save(figure, path)
     except (OSError, ValueError) as error:

@@ -32,6 +32,7 @@ def sweep(
     projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
+    exact: bool = typer.Option(False, "--exact", help="Expected areas, computed: no seeds. Linear predictors only."),
     plot: Path | None = Plot,
     predictor: str | None = PredictorText,
     as_json: bool = AsJson,
@@ -47,6 +48,14 @@ def sweep(
         from harness.report.drawing import check_picture
 
         check_picture("plot", plot)
+    if exact:
+        from harness.commands.exact_sweep import exact_sweep
+        from harness.compare.exact import Setting
+
+        if predictor not in (None, "linear"):
+            raise ValueError(f"an exact sweep is of linear predictors, got --predictor {predictor}")
+        setting = Setting(problem, target, atoms, projection, schedule, steps)
+        return exact_sweep(rule, setting, grid(alphas, ratios), where, plot, as_json)
     contest = Contest(
         problems=(problem,), contestants=contestants(rule, target), steps=steps, seeds=seeds, atoms=atoms,
         projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios), sweep_seeds=sweep_seeds,

@@ -1,0 +1,109 @@
+"""`dgtd sweep --exact`: the map of step sizes without seeds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.commands.options import INTERRUPTED, RESUME, Where
+from harness.commands.output import open_store, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from harness.compare.contest import Grid
+    from harness.compare.exact import Map, Setting
+
+MARK = "×"  # second moments beyond all bounds
+
+
+def exact_sweep(rule: str, setting: Setting, grid: Grid, where: Where, plot: Path | None, as_json: bool) -> int:
+    """Columns of the map, then the optimum, as stored jobs; print them."""
+    from harness.commands.progress import progress
+    from harness.compare.exact import column_jobs, map_of, optimum_job
+    from harness.runs.driver import execute
+    from harness.runs.rule_files import reference, resolve
+
+    ref = reference(rule)
+    setting.moments(resolve(ref))  # refuses what has no exact curve before anything is stored
+
+    def results(jobs: list[Any], what: str) -> list[Any] | None:
+        with progress(what) as tick:
+            done = execute([], store, where.make, jobs=jobs, timeout=where.timeout, progress=tick)
+        if done.interrupted:
+            return None
+        out = []
+        for job in jobs:
+            outcome, result, error = store.job(job.hash)
+            if not outcome.settled:
+                raise ValueError(f"{rule} on {setting.problem}: {outcome}: {error}")
+            out.append(result)
+        return out
+
+    with open_store(where.store) as store:
+        columns = results(column_jobs(ref, setting, grid), "exact sweep")
+        found = None if columns is None else map_of(grid, columns)
+        best = None if found is None else results([optimum_job(ref, setting, found.best)], "optimum")
+    if found is None or best is None:
+        print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
+        return INTERRUPTED
+    words = f"{ref.name} on {setting.problem} ({setting.target}), {setting.steps:,} steps"
+    if plot is not None:
+        _plot(found, best[0], words, plot)
+    if as_json:
+        settings = [
+            {"alpha": alpha, "beta": ratio * alpha, "area": found.area[i, j]}
+            for i, alpha in enumerate(grid.alphas)
+            for j, ratio in enumerate(grid.ratios)
+        ]
+        stable = [{"ratio": r, "largest_alpha": a} for r, a in zip(grid.ratios, found.stable, strict=True)]
+        print_json({"rule": ref.name, **vars(setting), "settings": settings, "stable": stable, "best": best[0]})
+        return 0
+    _print(found, best[0], words)
+    if plot is not None:
+        say(f"picture: {plot}")
+    return 0
+
+
+def _print(found: Map, best: dict[str, float], words: str) -> None:
+    import numpy as np
+
+    grid = found.grid
+    rows = []
+    for i, alpha in enumerate(grid.alphas):
+        row = [f"{alpha:.4g}"]
+        for j, ratio in enumerate(grid.ratios):
+            area = found.area[i, j]
+            mark = " ◀" if (alpha, ratio * alpha) == found.best else ""
+            shaky = " ~" if np.isfinite(area) and alpha > found.stable[j] else ""  # False where nothing is known
+            row.append(f"{area:.4g}{shaky}{mark}" if np.isfinite(area) else MARK)
+        rows.append(row)
+    columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid.ratios)]
+    print_table(f"{words}: exact area under √E MSPBE", columns, rows, numbers=set(range(len(columns))))
+    say(f"{MARK} second moments grow beyond all bounds; ~ finite so far, but the certificate does not call it stable")
+    say(
+        f"best: α = {best['alpha']:.4g}, β = {best['beta']:.4g}, area {best['area']:.4g} "
+        f"(optimised, {best['evaluations']} evaluations; on the grid {np.min(found.area):.4g})"
+    )
+
+
+def _plot(found: Map, best: dict[str, float], words: str, path: Path) -> None:
+    import numpy as np
+
+    from harness.report.drawing import Figure, Panel, save
+
+    def draw(axis: Any) -> None:
+        ratios, alphas = np.array(found.grid.ratios), np.array(found.grid.alphas)
+        rising, order = np.argsort(alphas), np.argsort(ratios)
+        area = np.where(np.isfinite(found.area), found.area, np.nan)[np.ix_(rising, order)]
+        drawn = axis.pcolormesh(ratios[order], alphas[rising], np.log10(area), shading="nearest", cmap="viridis_r")
+        axis.figure.colorbar(drawn, ax=axis, label="log₁₀ of the area under √E MSPBE")
+        if np.isfinite(found.stable).all():
+            edge = np.where(found.stable > 0, found.stable, np.nan)[order]
+            axis.plot(ratios[order], edge, "r_", ms=12, mew=2, label="largest stable α on the grid")
+        axis.plot(best["beta"] / best["alpha"], best["alpha"], "r*", ms=13, label="best")
+        axis.set(xlabel="β/α", ylabel="α", xscale="log", yscale="log")
+
+    try:
+        save(Figure(path.stem, "Exact sweep", words, (Panel(words, draw, named=True),)), path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"can't draw {str(path)!r}: {error}") from None
