@@ -127,9 +127,13 @@ def means_agree(rule: Rule, case: Case, evidence: list[Any], setting: Setting) -
 
 
 def distances(means: Floats, errors: Floats, expected: Floats) -> Floats:
-    """|mean − expected| in standard errors; a number that does not vary between lanes must be the expected one."""
+    """|mean − expected| in standard errors; a number that does not vary between lanes must be the expected one.
+
+    Infinite where a lane has no number: it has diverged, which no lane may do here.
+    """
     scale = np.maximum(np.abs(expected).max(), 1.0)
     gap = np.abs(means - expected)
     fixed = errors <= 1e-12 * scale
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(fixed, np.where(gap <= 1e-9 * scale, 0.0, np.inf), gap / errors)
+        away = np.where(fixed, np.where(gap <= 1e-9 * scale, 0.0, np.inf), gap / errors)
+    return np.where(np.isnan(away), np.inf, away)
