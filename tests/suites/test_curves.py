@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from algorithms.rules import gtd2
+from algorithms.rules import gtd2, td
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from suites.engines import curves
@@ -51,3 +51,13 @@ def test_means_that_are_not_numbers_do_not_pass(evidence):
     lost = np.array(evidence["means"])
     lost[2, 2] = np.nan
     assert curves.means_agree(gtd2, CASE, [evidence | {"means": lost.tolist()}], SETTING).verdict is not Verdict.PASS
+
+
+def test_only_checkpoints_before_the_mean_square_grows_are_compared():
+    """A right rule at steps that are too large for it is not called wrong."""
+    from dataclasses import replace
+
+    wild = replace(curves.CASES["baird/last"], alpha=0.5, beta=0.5)
+    found = curves.means_agree(td, wild, [curves.sampled_means(td, 500, 0, **asdict(wild))], SETTING)
+    assert found.verdict is Verdict.PASS
+    assert "at 2 checkpoints" in found.words
