@@ -10,7 +10,7 @@ import typer
 
 from harness.commands.compare import contestants, grid
 from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table, say
+from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 Plot = typer.Option(
     None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).", parser=a_path, metavar="PATH"
@@ -111,7 +111,7 @@ def _print(found: Any) -> None:
     columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid_.ratios)]
     print_table(title, columns, rows, numbers=set(range(len(columns))))
     alpha, beta = entry.choice.best
-    say(f"chosen: α = {alpha:g}, β = {beta:g} ({CHOICE})")
+    tell(f"chosen: α = {alpha:g}, β = {beta:g} ({CHOICE})")
     for metric in (m for m in NAMES if m in entry.who.metrics):
         numbers = {key: median_interval(values, ALPHA) for key, values in entry.numbers(metric).items()}
         words = "; ".join(
