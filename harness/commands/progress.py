@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column
 
 EVERY = 5.0  # seconds between plain lines
-COMPILING = "compiling the engines, once (some 20 s each)"
+COMPILING = "compiling, once (some 20 s an engine)"
 
 
 class Ticker:
@@ -57,8 +57,9 @@ def progress(what: str) -> Iterator[Ticker]:
     if not console.is_terminal:
         yield Ticker(what, None)
         return
-    # A long text is cut off: the bar and the numbers stay.
-    text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+    # A long text is cut off: the bar and the numbers stay, and need some forty columns.
+    column = Column(no_wrap=True, overflow="ellipsis", max_width=max(10, console.width - 42))
+    text = TextColumn("{task.description}", markup=False, table_column=column)
     columns = (text, BarColumn(bar_width=20), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         yield Ticker(what, bar)
