@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def _plot(found: Any, path: Path) -> None:
 def _print(found: Any) -> None:
     from harness.compare.comparison import ALPHA, NAMES
     from harness.compare.contest import CHOICE
-    from harness.judging.statistics import median_interval
+    from harness.judging.statistics import lanes_for_median, median_interval
 
     (entry,) = found.entries
     cells = {(s.alpha, s.beta): s for s in entry.choice.sweep}
@@ -115,9 +116,12 @@ def _print(found: Any) -> None:
     for metric in (m for m in NAMES if m in entry.who.metrics):
         numbers = {key: median_interval(values, ALPHA) for key, values in entry.numbers(metric).items()}
         words = "; ".join(
-            f"{'area' if key == 'auc' else key} {i.estimate:.3g} [{i.low:.3g}, {i.high:.3g}]"
+            f"{'area' if key == 'auc' else key} {i.estimate:.3g}"
+            + (f" [{i.low:.3g}, {i.high:.3g}]" if i.low > -math.inf else "")
             for key, i in numbers.items()
         )
         say(f"  {NAMES[metric]:16} {words}")
     say(f"  on {found.contest.seeds} fresh seeds (medians, 95 %); {entry.diverged} diverged")
+    if found.contest.seeds < lanes_for_median(ALPHA):
+        tell(f"a {1 - ALPHA:.0%} interval of a median needs {lanes_for_median(ALPHA)} seeds, so none is shown")
     say(f"the sweep took {entry.choice.seconds:.1f} s of one core")
