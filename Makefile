@@ -73,8 +73,9 @@ claims: $(READY)  ## judge every claim (ci) and write docs/claims.md
 seeds: $(READY)  ## every suite's ci profile on fifty seeds: which verdicts flip?
 	$(BIN)/python -m tests.suites.seeds 0 50
 
+TRIALS ?= 20000
 coverage: $(READY)  ## do intervals and tests keep their nominal rates?
-	$(BIN)/python -m tests.harness.judging.coverage
+	$(BIN)/python -m tests.harness.judging.coverage $(TRIALS)
 
 clean:  ## remove what make made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .benchmarks
