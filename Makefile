@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup compare browser test lint quick bench asv asv-compare asv-aa cost-picture claims mutants torture seeds coverage clean
+.PHONY: help setup compare browser test lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -55,6 +55,9 @@ asv-compare: $(READY)  ## is HEAD slower than BASE? (python -m harness.gate has 
 asv-aa: $(READY)  ## the gate ten times on equal commits, and on one 1.5 times slower: how often is it right?
 	$(BIN)/python -m tests.harness.asv.scratch 10
 
+screenshots: $(READY) browser  ## the report and a terminal, as pictures in docs/ (after make compare)
+	$(BIN)/python -m tests.harness.report.screenshots results/compare/report.html docs
+
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 	$(BIN)/python -m harness.report.cost docs/cost.png
 
@@ -70,8 +73,9 @@ claims: $(READY)  ## judge every claim (ci) and write docs/claims.md
 seeds: $(READY)  ## every suite's ci profile on fifty seeds: which verdicts flip?
 	$(BIN)/python -m tests.suites.seeds 0 50
 
+TRIALS ?= 20000
 coverage: $(READY)  ## do intervals and tests keep their nominal rates?
-	$(BIN)/python -m tests.harness.judging.coverage
+	$(BIN)/python -m tests.harness.judging.coverage $(TRIALS)
 
 clean:  ## remove what make made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .benchmarks

@@ -23,6 +23,7 @@ FUNCTIONS = {
     "square": "square", "sin": "sin", "cos": "cos", "arctan": "arctan", "sinh": "sinh", "cosh": "cosh",
 }  # fmt: skip
 CONSTANTS = ("pi", "e", "inf", "euler_gamma")
+MARK = "#"  # in the names under which a user's files are run: path#hash
 MAY = "a rule may use arithmetic, comparisons, abs, min, max and np." + ", np.".join(FUNCTIONS)
 
 
@@ -36,7 +37,7 @@ def for_anything(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compiled_with_helpers(function: Callable[..., Any], compile_: Callable[[Any], Any]) -> Any:
-    """The function compiled, and with it the functions of the same file that it calls."""
+    """The function compiled, and with it the functions of the user's that it calls."""
     if isinstance(function, FunctionType):
         function = rewired(function, lambda value: value, compile_)
     return compile_(function)
@@ -56,7 +57,7 @@ def check_formula(name: str, function: Callable[..., Any]) -> None:
         reader.visit(node)
     if reader.faults:
         line, words = min(reader.faults)
-        file = function.__code__.co_filename.split("#")[0]
+        file = function.__code__.co_filename.split(MARK)[0]
         raise FormulaError(f"rule {name!r} ({file}, line {function.__code__.co_firstlineno + line - 1}) {words}")
 
 
@@ -149,14 +150,14 @@ def rewired(
     helper: Callable[[FunctionType], Any] = lambda found: found,
     done: dict[int, Any] | None = None,
 ) -> FunctionType:
-    """A copy that sees other values of its globals and closure; `helper` is done to functions of the same file.
+    """A copy that sees other values of its globals and closure; `helper` is done to the functions that it calls.
 
     A function that sees nothing else than before is returned as it is.
     """
     done = {} if done is None else done
 
     def seen(value: Any) -> Any:
-        if not (isinstance(value, FunctionType) and value.__globals__ is function.__globals__):
+        if not (isinstance(value, FunctionType) and _helps(value, function)):
             return instead(value)
         if id(value) not in done:
             done[id(value)] = value  # one that calls itself
@@ -173,6 +174,11 @@ def rewired(
     made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def _helps(value: FunctionType, function: FunctionType) -> bool:
+    """A function of the same file, or of another file of the user's that came with the rule's."""
+    return value.__globals__ is function.__globals__ or MARK in value.__code__.co_filename
 
 
 def _instead_of(value: Any) -> Any:

@@ -7,6 +7,8 @@ import numba
 import pytest
 import torch
 
+from tests.tiers import mark_slow_ones
+
 # A pool per command would import torch in two more processes, some seconds each; tests that need one say so.
 os.environ.setdefault("DGTD_EXECUTOR", "in-process")
 
@@ -46,3 +48,8 @@ def nothing_prepared():
 
     for kept in (prepared, run_hash):
         kept.cache_clear()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make quick` leaves out what takes more than a moment."""
+    mark_slow_ones(items)

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table, say
+from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
@@ -256,9 +256,9 @@ def _print(found: Any, path: Path, command: str) -> None:
             )  # fmt: skip
         print_table(problem, columns, rows, numbers={1, 2, 3, 4, 5, 7})
     head, *rest = answer(found)
-    say("\n".join([head, *(f"  · {line}" for line in rest)]))
-    say("★ lowest area, by paired tests against every other rule. [ ] 95 % intervals of the median.")
+    tell("\n".join([head, *(f"  · {line}" for line in rest)]))
+    tell("★ lowest area, by paired tests against every other rule. [ ] 95 % intervals of the median.")
     sweep = sum(entry.choice.seconds for entry in found.entries)
     if sweep:
-        say(f"The sweep behind the step sizes took {sweep:.0f} s of one core, on seeds of its own.")
+        tell(f"The sweep behind the step sizes took {sweep:.0f} s of one core, on seeds of its own.")
     say(f"report: {path}\nagain:  {command}")

@@ -161,7 +161,9 @@ def _latex(rows: list[dict[str, Any]]) -> str:
                 cells.append("--")
                 continue
             found = median_interval(values, ALPHA)
-            cells.append(f"{found.estimate:.3g} [{found.low:.2g}, {found.high:.2g}]")
+            # Fewer than six lanes have no interval of their median.
+            bounds = f" [{found.low:.2g}, {found.high:.2g}]" if found.low > -np.inf else ""
+            cells.append(f"{found.estimate:.3g}{bounds}")
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 

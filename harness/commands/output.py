@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -14,10 +15,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from harness.judging.conformance import Complaint
     from harness.runs.store import Store
 
 AsJson = typer.Option(False, "--json", help="Print JSON, and nothing else, on stdout.")
+PIPED = 140  # columns of a table that goes into a file or a pipe, if COLUMNS says nothing
 _stdout: list[TextIO] = []
 
 
@@ -74,23 +78,37 @@ def print_json(value: Any) -> None:
     print(json.dumps(plain(value), indent=2, ensure_ascii=not unicode), file=stdout())
 
 
-def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: set[int] = frozenset()) -> None:  # type: ignore[assignment]
-    """A table as wide as the terminal. Cells are text as it stands: a name may look like markup."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: Collection[int] = ()) -> None:
+    """A table that fits the terminal. Cells are text as it stands: a name may look like markup."""
     from rich.text import Text
 
-    shown = Text(printable(title), style="table.title") if title else None
-    table = Table(title=shown, box=box.SIMPLE_HEAD, title_justify="left")
-    for i, column in enumerate(columns):
-        table.add_column(Text(printable(column)), justify="right" if i in numbers else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    console = Console(file=stdout())
-    if not console.is_terminal:
-        console = Console(file=stdout(), width=140)
-    console.print(table)
+    from harness.commands.tables import tables
+
+    console = _console()
+    cells = [[printable(cell) for cell in row] for row in rows]
+    for part in tables(printable(title), [printable(each) for each in columns], cells, numbers, console.width):
+        console.print(Text(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str))
+
+
+def tell(text: str) -> None:
+    """Sentences on stdout, wrapped at words for whoever reads them on a terminal."""
+    from harness.commands.tables import lines_of
+
+    console = _console()
+    width = console.width if console.is_terminal or "COLUMNS" in os.environ else None
+    say(text if width is None else "\n".join(lines_of(text, width)))
+
+
+def _console() -> Console:
+    """Of stdout. What is no terminal gets plain text, as wide as COLUMNS says."""
+    from rich.console import Console
+
+    console = Console(file=stdout(), highlight=False)
+    if console.is_terminal:
+        return console
+    given = os.environ.get("COLUMNS", "")
+    width = int(given) if given.isdecimal() and int(given) > 0 else PIPED
+    return Console(file=stdout(), highlight=False, width=width, no_color=True)
 
 
 @contextmanager
@@ -154,6 +172,6 @@ def tell_complaints(name: str, found: list[Complaint], as_json: bool) -> int:
         print_json([{"check": complaint.check, "words": complaint.words} for complaint in found])
     else:
         for complaint in found:
-            say(f"{complaint.check}: {complaint.words}")
+            tell(f"{complaint.check}: {complaint.words}")
         say(f"{name}: {len(found)} complaints" if found else f"{name} is what it says")
     return 1 if found else 0

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from harness.commands.options import a_path
-from harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell_complaints
+from harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell, tell_complaints
 
 Plot = typer.Option(
     None, "--plot", help="Draw the states, their values and the return's law to this file.", parser=a_path,
@@ -66,11 +66,12 @@ def show(
     if as_json:
         print_json(facts)
         return
-    say(f"{problem.name}: {problem.summary} ({problem.source})")
+    tell(f"{problem.name}: {problem.summary} ({problem.source})")
     if problem.drawing:
         say("\n" + problem.drawing + "\n")
     skipped = {"name"}
-    rows = [[key, _shown(value)] for key, value in facts.items() if key not in skipped]
+    by_state = {"d": "d, of states 1, 2, …", "v": "v, of states 1, 2, …"}
+    rows = [[by_state.get(key, key), _shown(value)] for key, value in facts.items() if key not in skipped]
     print_table("", ["quantity", "value"], rows)
     say("MSPBE is without the ½ that the paper writes in front of it.")
     if plot is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say, tell_complaints
+from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say, tell, tell_complaints
 
 Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.", parser=a_path, metavar="PATH")
 Markdown = typer.Option(
@@ -104,12 +104,25 @@ def suite(
             }
         )
         return code
-    rows = [[e.claim.id, e.status, e.words] for e in entries]
-    print_table(title, ["claim", "verdict", "evidence"], rows)
+    _print_entries(entries, title, judged)
     sampled = sum(c.sampled and not c.control for c in claims)
-    say(f"{counts(entries)}. False alarm: {sampled} sampled checks at {setting.false_alarm:.1e} each, the rest exact.")
+    tell(f"{counts(entries)}. False alarm: {sampled} sampled checks at {setting.false_alarm:.1e} each, the rest exact.")
     _explain_failures(entries, judged)
     return code
+
+
+def _print_entries(entries: list, title: str, judged: Any) -> None:
+    """One table, or two: what is said of the user's own rule stands first."""
+    own = [e for e in entries if _about(e.claim, judged)]
+    others = [e for e in entries if not _about(e.claim, judged)]
+    heads = (title, "the checks themselves: controls, and what holds of any rule") if own else ("", title)
+    for head, some in zip(heads, (own, others), strict=True):
+        if some:
+            print_table(head, ["claim", "verdict", "evidence"], [[e.claim.id, e.status, e.words] for e in some])
+
+
+def _about(claim: Any, judged: Any) -> bool:
+    return judged is not None and claim.rule == judged and not claim.control
 
 
 def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool) -> int:
@@ -123,7 +136,7 @@ def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool
     if as_json:
         print_json(found)
         return 0
-    say(
+    tell(
         f"{len(claims)} claims need {found['runs']} runs ({found['cohorts']} cohorts) and {found['jobs']} jobs; "
         f"{found['missing_cohorts']} cohorts and {found['missing_jobs']} jobs are not stored"
     )
@@ -153,6 +166,7 @@ def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -
         from algorithms.names import unknown
 
         raise unknown("claim", prefix, [c.id for c in collect(name, judged, profile)])
+    claims.sort(key=lambda claim: not _about(claim, judged))  # in every format; the order decides no number
     return setting_for(judged, profile, seed), claims, judged
 
 
@@ -162,14 +176,15 @@ def _explain_failures(entries: list, judged: Any) -> None:
         return
     say("")
     for entry in failed[:5]:
-        say(f"{entry.status}  {entry.claim.says}\n  again: {entry.command}")
+        tell(f"{entry.status}  {entry.claim.says}")
+        say(f"  again: {entry.command}")
     if len(failed) > 5:
         say(f"… and {len(failed) - 5} more")
     if judged is not None:
         from harness.judging.conformance import examine
 
         for complaint in examine(judged):
-            say(f"what is wrong with {judged.name} ({complaint.check}): {complaint.words}")
+            tell(f"what is wrong with {judged.name} ({complaint.check}): {complaint.words}")
 
 
 @runs_lanes
@@ -202,9 +217,9 @@ def explain(
         print_json(entry.as_dict() | {"evidence": evidence_of(entry.claim, setting, judged)})
         return exit_code([entry])
     finding = entry.finding
-    say(f"{entry.status}: {entry.claim.says}\nsource: {entry.claim.source}")
+    tell(f"{entry.status}: {entry.claim.says}\nsource: {entry.claim.source}")
     if finding is None:
-        say(entry.words)
+        tell(entry.words)
         return exit_code([entry])
     rows = [
         ["evidence", finding.words],

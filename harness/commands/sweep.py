@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import typer
 
 from harness.commands.compare import contestants, grid
 from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table, say
+from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 Plot = typer.Option(
     None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).", parser=a_path, metavar="PATH"
@@ -103,7 +104,7 @@ def _plot(found: Any, path: Path) -> None:
 def _print(found: Any) -> None:
     from harness.compare.comparison import ALPHA, NAMES
     from harness.compare.contest import CHOICE
-    from harness.judging.statistics import median_interval
+    from harness.judging.statistics import lanes_for_median, median_interval
 
     (entry,) = found.entries
     cells = {(s.alpha, s.beta): s for s in entry.choice.sweep}
@@ -120,13 +121,16 @@ def _print(found: Any) -> None:
     columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid_.ratios)]
     print_table(title, columns, rows, numbers=set(range(len(columns))))
     alpha, beta = entry.choice.best
-    say(f"chosen: α = {alpha:g}, β = {beta:g} ({CHOICE})")
+    tell(f"chosen: α = {alpha:g}, β = {beta:g} ({CHOICE})")
     for metric in (m for m in NAMES if m in entry.who.metrics):
         numbers = {key: median_interval(values, ALPHA) for key, values in entry.numbers(metric).items()}
         words = "; ".join(
-            f"{'area' if key == 'auc' else key} {i.estimate:.3g} [{i.low:.3g}, {i.high:.3g}]"
+            f"{'area' if key == 'auc' else key} {i.estimate:.3g}"
+            + (f" [{i.low:.3g}, {i.high:.3g}]" if i.low > -math.inf else "")
             for key, i in numbers.items()
         )
         say(f"  {NAMES[metric]:16} {words}")
     say(f"  on {found.contest.seeds} fresh seeds (medians, 95 %); {entry.diverged} diverged")
+    if found.contest.seeds < lanes_for_median(ALPHA):
+        tell(f"a {1 - ALPHA:.0%} interval of a median needs {lanes_for_median(ALPHA)} seeds, so none is shown")
     say(f"the sweep took {entry.choice.seconds:.1f} s of one core")

@@ -45,11 +45,15 @@ class Contestant:
     alias: str = ""
 
     @property
-    def label(self) -> str:
-        """As tables and legends show it; the alias tells two rules of one name apart."""
+    def name(self) -> str:
+        """Of the rule, whatever its form; the alias tells two rules of one name apart."""
         name = self.rule.name.upper() if self.rule.name in RULES and not self.rule.path else self.rule.name
-        name = self.alias or name
-        return f"{target_class(self.target).form} {name}".strip()
+        return self.alias or name
+
+    @property
+    def label(self) -> str:
+        """As tables and legends show it."""
+        return f"{target_class(self.target).form} {self.name}".strip()
 
     @property
     def distributional(self) -> bool:

@@ -15,17 +15,21 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from harness.report.readings import Readings
+
 INK = "#010203"
+POINTS = 72  # an inch of matplotlib's SVG
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-WIDTH, HEIGHT = 4.4, 3.0  # inches of a panel
+WIDTH, HEIGHT = 4.4, 3.0  # inches of a panel in a page
+COLUMN, COLUMN_HEIGHT = 3.25, 2.4  # inches of a panel in a paper: the column of a page with two
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes; `named` if its title is shown above it."""
+    """One pair of axes; `named` if its title is shown above it. `draw` returns what the page says of its curves."""
 
     title: str
-    draw: Callable[[Any], None]
+    draw: Callable[[Any], Readings | None]
     named: bool = False
 
 
@@ -48,11 +52,15 @@ def check_picture(name: str, path: Path) -> None:
 
 
 def save(figure: Figure, *paths: Path) -> None:
-    """Save the whole figure, in the format that each path ends in."""
-    with _paper() as plt:
+    """Save the whole figure, in the format that each path ends in.
+
+    It is as wide as a paper's column, or as the text where it has several panels, with letters of eight points: it is
+    included as it is, and nothing is scaled.
+    """
+    with _paper() as plt, plt.rc_context({"font.size": 8}):
         columns = min(len(figure.panels), 2)
         rows = -(-len(figure.panels) // columns)
-        size = (WIDTH * columns + 0.4, HEIGHT * rows + 0.5)
+        size = (COLUMN * columns + 0.25 * (columns - 1), COLUMN_HEIGHT * rows + 0.4)
         drawn, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
         flat = list(axes.ravel())
         for panel, axis in zip(figure.panels, flat, strict=False):
@@ -63,7 +71,7 @@ def save(figure: Figure, *paths: Path) -> None:
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
-            drawn.savefig(path, dpi=150, metadata=metadata, transparent=False, facecolor="white")
+            drawn.savefig(path, dpi=220, metadata=metadata, transparent=False, facecolor="white")
         plt.close(drawn)
 
 
@@ -73,18 +81,22 @@ def inline(figure: Figure) -> list[str]:
     with _paper() as plt:
         for i, panel in enumerate(figure.panels):
             drawn, axis = plt.subplots(figsize=(WIDTH, HEIGHT))
-            _fill(panel, axis)
+            readings = _fill(panel, axis)
             _arrange(drawn, 1, 1, 0.0)
             buffer = io.StringIO()
             drawn.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+            svg = _for_page(buffer.getvalue(), f"{figure.name}-{i}", f"{panel.title}. {figure.words}")
+            if readings:
+                said = readings.as_json(axis, WIDTH * POINTS)
+                svg += f'<script type="application/json">{said}</script>'
             plt.close(drawn)
-            out.append(_for_page(buffer.getvalue(), f"{figure.name}-{i}", f"{panel.title}. {figure.words}"))
+            out.append(svg)
     return out
 
 
 def _arrange(drawn: Any, rows: int, columns: int, below: float) -> None:
     """Margins in inches: a layout engine measures every label of every format, which took most of the time."""
-    left, right, top, bottom = 0.68, 0.12, 0.28, 0.5
+    left, right, top, bottom = 0.62, 0.1, 0.24, 0.44
     width, height = drawn.get_size_inches()
     axes_width = (width - columns * (left + right)) / columns
     axes_height = (height - below - rows * (top + bottom)) / rows
@@ -94,10 +106,10 @@ def _arrange(drawn: Any, rows: int, columns: int, below: float) -> None:
     )  # fmt: skip
 
 
-def _fill(panel: Panel, axis: Any) -> None:
+def _fill(panel: Panel, axis: Any) -> Readings | None:
     import numpy as np
 
-    panel.draw(axis)
+    readings = panel.draw(axis)
     if axis.lines and not any(np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any() for line in axis.lines):
         axis.set(xscale="linear", yscale="linear", xticks=[], yticks=[])
         axis.text(0.5, 0.5, "every lane diverged", transform=axis.transAxes, ha="center")
@@ -106,6 +118,7 @@ def _fill(panel: Panel, axis: Any) -> None:
     for one, limits in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
         if one.get_scale() == "log":
             _powers(one, limits)
+    return readings
 
 
 def _legend(drawn: Any, axes: list[Any], columns: int) -> float:
@@ -117,8 +130,8 @@ def _legend(drawn: Any, axes: list[Any], columns: int) -> float:
     if not handles:
         return 0.0
     across = min(len(handles), 2 * columns)
-    drawn.legend(handles.values(), handles, loc="lower center", ncols=across, fontsize=8, frameon=False)
-    return 0.22 * -(-len(handles) // across) + 0.05
+    drawn.legend(handles.values(), handles, loc="lower center", ncols=across, fontsize=7, frameon=False)
+    return 0.2 * -(-len(handles) // across) + 0.05
 
 
 def _powers(axis: Any, limits: tuple[float, float]) -> None:

@@ -1,47 +1,23 @@
-"""What the figures of a comparison show. A rule has one colour everywhere; its distributional form is dashed."""
+"""What the figures of a comparison show: learning curves and laws of each problem, then all problems at once."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import warnings
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from algorithms.checks import Floats
-from harness.compare.across import Across, across
 from harness.compare.comparison import ALPHA, NAMES, Comparison, Performance
-from harness.compare.contest import Contestant
-from harness.judging.statistics import median_interval
+from harness.judging.statistics import Interval, median_interval
 from harness.report.drawing import INK, Figure, Panel
-
-# Okabe and Ito's, which most kinds of colour blindness tell apart, and one more.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31")
-
-
-class Styles:
-    """Colour and line of every contestant, and the class that its curves carry in the page."""
-
-    def __init__(self, contestants: tuple[Contestant, ...]) -> None:
-        rules = list(dict.fromkeys(who.rule for who in contestants))
-        self._colour = {rule: COLOURS[i % len(COLOURS)] for i, rule in enumerate(rules)}
-        self._index = {who: i for i, who in enumerate(contestants)}
-
-    def colour(self, who: Contestant) -> str:
-        """One a rule."""
-        return self._colour[who.rule]
-
-    def line(self, who: Contestant) -> dict[str, Any]:
-        """Arguments for matplotlib's plot."""
-        # Thick dashes: where two forms walk one path, they show on the thin line beneath.
-        dash, width = ((0, (2.5, 1.5)), 2.8) if who.distributional else ("-", 1.4)
-        label = "\u200b" + who.label if who.label.startswith("_") else who.label  # matplotlib hides the others
-        return {"color": self.colour(who), "ls": dash, "lw": width, "gid": self.gid(who), "label": label}
-
-    def gid(self, who: Contestant) -> str:
-        """The mark by which the page finds what belongs to a contestant."""
-        return f"curve-{self._index[who]}"
+from harness.report.overview import overview
+from harness.report.panels import at_step, figure_of
+from harness.report.readings import Reading, Readings
+from harness.report.styles import COLOURS, Styles
 
 
 def figures(found: Comparison) -> list[Figure]:
@@ -50,24 +26,7 @@ def figures(found: Comparison) -> list[Figure]:
     out = [_learning(found, problem, styles) for problem in found.contest.problems]
     if any(who.distributional for who in found.contest.contestants):
         out += [_law(found, problem, styles) for problem in found.contest.problems]
-    out += [
-        _across(
-            found, "spread", "Spread across seeds",
-            "Standard deviation over seeds of the RMSPBE against steps, per problem.", partial(_spread, styles),
-        ),
-        _across(
-            found, "survival", "Lanes alive",
-            "Share of lanes that have not diverged against steps, per problem.", partial(_survival, styles),
-        ),
-    ]  # fmt: skip
-    if (seen := across(found)) is not None:
-        out.insert(-2, _profile(seen, styles, found.contest.contestants))
-    if found.contest.steps_given is None:
-        words = (
-            "Area under RMSPBE in the sweep against alpha, at the best beta for each alpha, per problem; crosses at "
-            "the top are settings where lanes diverged whatever beta."
-        )
-        out.append(_across(found, "sensitivity", "Sensitivity to step sizes", words, partial(_sensitivity, styles)))
+    out += overview(found, styles)
     return out
 
 
@@ -101,21 +60,31 @@ def _best(entry: Performance) -> tuple[float, float]:
 
 def _learning(found: Comparison, problem: str, styles: Styles) -> Figure:
     here = found.at(problem)
-    metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
 
-    def draw(metric: str, axis: Any) -> None:
-        for entry in here:
-            if metric in entry.who.metrics:
-                _band(axis, entry, entry.of(metric), styles)
+    def draw(metric: str, axis: Any) -> Readings:
+        curves = [_band(axis, entry, entry.of(metric), styles) for entry in here if metric in entry.who.metrics]
         axis.set(xlabel="steps", ylabel=NAMES[metric], xscale="log", yscale="log")
+        return Readings(at_step, curves)
 
+    metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
     measured = ", ".join(NAMES[metric] for metric in metrics)
     words = f"{measured} on {problem} against steps: medians over seeds with {1 - ALPHA:.0%} intervals."
-    panels = tuple(Panel(NAMES[metric], partial(draw, metric)) for metric in metrics)
-    return Figure(file_name(found, "learning", problem), f"Learning on {problem}", words, panels)
+    shown = [
+        (
+            Panel(NAMES[metric], partial(draw, metric)),
+            [_medians(entry, metric) for entry in here if metric in entry.who.metrics],
+        )
+        for metric in metrics
+    ]
+    return figure_of(file_name(found, "learning", problem), f"Learning on {problem}", words, shown)
 
 
-def _band(axis: Any, entry: Performance, values: Floats, styles: Styles) -> None:
+def _medians(entry: Performance, metric: str) -> Floats:
+    values = entry.of(metric)[:, entry.times > 0]
+    return _drawn(np.median(np.where(np.isfinite(values), values, np.inf), axis=0))
+
+
+def _band(axis: Any, entry: Performance, values: Floats, styles: Styles) -> Reading:
     shown = entry.times > 0
     found = [median_interval(column, ALPHA) for column in values[:, shown].T]
     steps = entry.times[shown]
@@ -126,9 +95,16 @@ def _band(axis: Any, entry: Performance, values: Floats, styles: Styles) -> None
     axis.fill_between(
         steps, low, high, color=styles.colour(entry.who), alpha=0.15, lw=0, gid=styles.gid(entry.who)
     )  # fmt: skip
+    return Reading(styles.gid(entry.who), entry.who.label, steps.tolist(), [_said(interval) for interval in found])
 
 
-def _drawn(values: list[float]) -> Floats:
+def _said(interval: Interval) -> str:
+    """A median with its interval, if the seeds are enough for one."""
+    bounds = f" [{interval.low:.3g}, {interval.high:.3g}]" if np.isfinite(interval.low) else ""
+    return f"{interval.estimate:.3g}{bounds}".replace("inf", "∞")
+
+
+def _drawn(values: ArrayLike) -> Floats:
     """What a logarithmic axis can hold: diverged lanes leave the picture, and 0 is as small as the picture goes."""
     array = np.asarray(values, dtype=float)
     return np.where(np.isfinite(array) & (array < 1e30), np.maximum(array, 1e-12), np.nan)
@@ -139,87 +115,48 @@ def _law(found: Comparison, problem: str, styles: Styles) -> Figure:
     from harness.oracle.returns import true_law
     from harness.plugins import find_problem
 
-    def draw(axis: Any) -> None:
-        world = find_problem(problem)
-        target = world.target("cdf", found.contest.atoms, found.contest.projection)
-        assert isinstance(target, CdfTarget)
-        state, z = int(np.argmax(world.mdp.d)), target.support
+    world = find_problem(problem)
+    target = world.target("cdf", found.contest.atoms, found.contest.projection)
+    assert isinstance(target, CdfTarget)
+    state, z = int(np.argmax(world.mdp.d)), target.support
+    here = [entry for entry in found.at(problem) if entry.who.distributional]
+    learned = [_law_quantiles(entry) for entry in here]
+
+    def draw(axis: Any) -> Readings:
         law = np.append(true_law(world.mdp, target).cdf[state], 1.0)
         axis.step(z, law, where="post", color=INK, lw=2.2, alpha=0.55, label="true law")
-        for entry in (e for e in found.at(problem) if e.who.distributional):
-            F = np.concatenate([entry.law, np.ones((len(entry.law), 1))], axis=1)
-            low, middle, high = np.nanquantile(np.where(np.isfinite(F), F, np.nan), [0.1, 0.5, 0.9], axis=0)
+        curves = [Reading("true-law", "true law", z.tolist(), [f"{F:.3g}" for F in law])]
+        for entry, (low, middle, high) in zip(here, learned, strict=True):
             axis.step(z, middle, where="post", **styles.line(entry.who))
             axis.fill_between(
                 z, low, high, step="post", color=styles.colour(entry.who), alpha=0.15, lw=0, gid=styles.gid(entry.who)
             )  # fmt: skip
+            words = [f"{m:.3g} [{a:.3g}, {b:.3g}]" for a, m, b in zip(low, middle, high, strict=True)]
+            curves.append(Reading(styles.gid(entry.who), entry.who.label, z.tolist(), words))
         axis.set(xlabel=f"return from state {state + 1}, the most visited", ylabel="F(z)")
+        return Readings(lambda x: f"return at most {x:.3g}", curves)
 
     words = (
         f"The law of the return on {problem}, as cumulative distribution functions: true (grey), and learned (median "
         "over seeds, band from the tenth to the ninetieth percentile)."
     )
-    name = file_name(found, "law", problem)
-    return Figure(name, f"Return distribution on {problem}", words, (Panel("law", draw),))
-
-
-def _across(
-    found: Comparison, name: str, title: str, words: str, draw: Callable[[list[Performance], Any], None]
-) -> Figure:
-    """A panel for each problem."""
-    panels = tuple(Panel(problem, partial(draw, found.at(problem)), True) for problem in found.contest.problems)
-    return Figure(name, title, words, panels)
-
-
-def _profile(seen: Across, styles: Styles, contestants: tuple[Contestant, ...]) -> Figure:
-    def draw(axis: Any) -> None:
-        levels = seen.levels()
-        for who in contestants:
-            axis.plot(levels, seen.profile(who.label, levels), **styles.line(who))
-        axis.set(
-            xlabel="area under RMSPBE as a share of its start", ylabel="share of lanes at or below", xscale="log",
-            ylim=(-0.05, 1.05),
-        )  # fmt: skip
-
-    words = (
-        "Share of lanes, over all problems, whose area under RMSPBE is at most a share of its start: higher is better."
-    )
-    return Figure("profile", "Performance profile", words, (Panel("all problems", draw),))
-
-
-def _spread(styles: Styles, here: list[Performance], axis: Any) -> None:
-    for entry in here:
-        values = entry.of("rmspbe")
-        with np.errstate(all="ignore"):
-            deviation = np.where(np.isfinite(values).all(0), values.std(0, ddof=1), np.nan)
-        shown = (entry.times > 0) & (deviation > 0)
-        axis.plot(entry.times[shown], deviation[shown], **styles.line(entry.who))
-    axis.set(xlabel="steps", ylabel="sd of RMSPBE over seeds", xscale="log", yscale="log")
-
-
-def _survival(styles: Styles, here: list[Performance], axis: Any) -> None:
-    for entry in here:
-        axis.step(np.maximum(entry.times, 1), entry.alive, where="post", **styles.line(entry.who))
-    axis.set(xlabel="steps", ylabel="share of lanes alive", xscale="log", ylim=(-0.05, 1.05))
-
-
-def _sensitivity(styles: Styles, here: list[Performance], axis: Any) -> None:
-    top = max((s.area for entry in here for s in entry.choice.sweep if np.isfinite(s.area)), default=1.0) * 1.6
-    for entry in here:
-        best: dict[float, float] = {}
-        for setting in entry.choice.sweep:
-            best[setting.alpha] = min(best.get(setting.alpha, np.inf), setting.area)
-        alphas = np.array(sorted(best))
-        area = np.array([best[alpha] for alpha in alphas])
-        fine = np.isfinite(area)
-        axis.plot(alphas[fine], area[fine], marker="o", ms=4, **styles.line(entry.who))
-        axis.plot(
-            alphas[~fine], np.full((~fine).sum(), top), "x", color=styles.colour(entry.who), gid=styles.gid(entry.who)
-        )  # fmt: skip
-        axis.axvline(
-            entry.spec.learner.alpha, color=styles.colour(entry.who), lw=0.6, alpha=0.5, gid=styles.gid(entry.who)
+    if any(((F < -0.005) | (F > 1.005)).any() for _, F, _ in learned):
+        words += (
+            " The learned curve leaves the range from 0 to 1, so it is no distribution function: a linear predictor's "
+            "outputs are sums of weighted features, and nothing holds them inside (the softmax of a network does)."
         )
-    axis.set(xlabel="α (β at its best)", ylabel="area under RMSPBE", xscale="log", yscale="log")
+    name = file_name(found, "law", problem)
+    panel = Panel("law", draw)
+    return figure_of(name, f"Return distribution on {problem}", words, [(panel, [F[:-1] for _, F, _ in learned])])
+
+
+def _law_quantiles(entry: Performance) -> Floats:
+    """[3, atoms]: the tenth, fiftieth and ninetieth percentile of the learned law; the last atom is always at 1."""
+    F = np.concatenate([entry.law, np.ones((len(entry.law), 1))], axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # where every lane diverged there is no percentile
+        found: Floats = np.nanquantile(np.where(np.isfinite(F), F, np.nan), [0.1, 0.5, 0.9], axis=0)
+    return found
 
 
 def file_name(found: Comparison, kind: str, problem: str) -> str:

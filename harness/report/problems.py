@@ -1,4 +1,4 @@
-"""A problem as a picture: its states and moves, its values, and the law of the return."""
+"""A problem as a picture: its states and moves, its values, and the law of the return. States count from 1."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def _graph(axis: Any, problem: Problem) -> None:
 
 
 def _matrix(axis: Any, problem: Problem) -> None:
-    image = axis.imshow(problem.mdp.P_behaviour, cmap="Greys", aspect="equal")
+    edges = (0.5, problem.mdp.states + 0.5, problem.mdp.states + 0.5, 0.5)
+    image = axis.imshow(problem.mdp.P_behaviour, cmap="Greys", aspect="equal", extent=edges)
     axis.set(xlabel="next state", ylabel="state", title="probability of a move under the behaviour")
     axis.figure.colorbar(image, ax=axis, shrink=0.8)
 

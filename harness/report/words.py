@@ -149,7 +149,7 @@ def _spread(found: Comparison) -> str:
         return "Spread across seeds was not compared: it needs a rule on values and on distributions, and four seeds."
     smaller, larger = ([e for e in pairs if _verdict(e) == side] for side in (-1, 1))
     rest = len(pairs) - len(smaller) - len(larger)
-    places = f" ({_list([f'{e.who.rule.name} on {e.problem}' for e in smaller])})" if smaller else ""
+    places = f" ({_list([f'{e.who.name} on {e.problem}' for e in smaller])})" if smaller else ""
     return (
         f"Across seeds, the distributional form's final RMSPBE varies less than its value form's in {len(smaller)} of "
         f"{len(pairs)} cases{places}, more in {len(larger)}, and the tests find no difference in {rest}."

@@ -13,6 +13,8 @@ from harness.cli import main
 from tests.harness.bad_input import files, names, numbers, usage
 from tests.harness.bad_input.case import Case
 
+pytestmark = pytest.mark.slow  # 1830 commands, half a minute
+
 LIMIT = 5.0  # seconds for one case
 CASES = list(dict.fromkeys(case for part in (numbers, names, files, usage) for case in part.cases()))
 FAMILIES = sorted({case.family for case in CASES})

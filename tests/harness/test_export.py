@@ -2,6 +2,9 @@
 
 import csv
 import io
+import re
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from harness.runs.fingerprint import run_hash
 from harness.runs.spec import Request
 from harness.runs.store import Store
 from tests.harness.runs.lanes import spec
-from tests.harness.test_cli import dgtd
+from tests.harness.test_cli import ROOT, dgtd
 
 REPORTED, SWEEP = spec(steps=50), spec(steps=50, root_seed=SWEEP_SEED)
 LAW = spec(steps=50, target="cdf", atoms=5, rule="tdc")
@@ -91,3 +94,30 @@ def test_a_wrong_filter_is_one_line(store, words, says):
     assert done.returncode == 2
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_documented_schema_is_the_stores_and_the_bytes_are_as_it_says(store):
+    text = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    documented = {
+        name: [re.sub(r"\(.*?\)", "", column).strip() for column in re.sub(r"\([^)]*\)", "", columns).split(",")]
+        for name, columns in re.findall(r"^\| `(\w+)` \| (.*) \|$", text.split("## Numbers out")[0], re.MULTILINE)
+        if name in ("runs", "lanes", "jobs", "machines")
+    }
+    with closing(sqlite3.connect(store)) as made:
+        tables = [name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        real = {name: [row[1] for row in made.execute(f"PRAGMA table_info({name})")] for name in tables}
+        rows, blob = made.execute(
+            "SELECT checkpoints, curves FROM lanes WHERE run = ?", [run_hash(REPORTED)]
+        ).fetchone()
+    assert documented.keys() == real.keys()
+    for name, columns in real.items():
+        assert set(documented[name]) == set(columns), name
+    with Store(store) as opened:
+        curves = opened.lanes(run_hash(REPORTED))[0].curves
+    np.testing.assert_array_equal(np.frombuffer(blob).reshape(rows, -1), curves)
+
+
+def test_the_documented_columns_are_those_of_a_curve(store):
+    text = (ROOT / "docs" / "running.md").read_text(encoding="utf-8").split("## Numbers out")[1]
+    cells = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == list(table(store, "--curves")[0])

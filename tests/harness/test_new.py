@@ -1,5 +1,6 @@
 """A rule, problem and suite to start from: each works before it is changed, and its check sees what is wrong."""
 
+import re
 import sys
 from importlib.metadata import EntryPoint
 
@@ -9,7 +10,7 @@ from harness import plugins
 from harness.judging.claims import Setting
 from harness.judging.ledger import collect, judge
 from harness.judging.plugins_checked import examine_problem, examine_suite
-from tests.harness.test_cli import dgtd
+from tests.harness.test_cli import ROOT, dgtd
 
 
 @pytest.fixture
@@ -74,6 +75,17 @@ def test_a_new_suite_passes_its_check_and_its_claims(tmp_path, installed):
     source = tmp_path / "peace" / "peace.py"
     rewrite(source, source.read_text().replace('id="peace/control', 'id="war/control').replace("where it is said", ""))
     assert {complaint.check for complaint in examine_suite("peace")} == {"peace/gtd2/zero", "war/control/restless"}
+
+
+def test_the_sampled_claim_in_the_docs_passes_gtd2_and_fails_td():
+    from algorithms import rules
+
+    text = (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    scope: dict = {}
+    exec(block, scope)
+    entries = judge([scope["falls"](rule) for rule in (rules.gtd2, rules.td)], Setting("ci", 0, 1e-3))
+    assert [entry.status for entry in entries] == ["PASS", "FAIL"]
 
 
 @pytest.mark.slow

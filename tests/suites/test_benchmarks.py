@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # every benchmark once, ten seconds
+
 ROOT = Path(__file__).parents[2]
 CONFIG = json.loads((ROOT / "asv.conf.json").read_text())
 

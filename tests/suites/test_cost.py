@@ -11,6 +11,8 @@ from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from suites import cost
 
+pytestmark = pytest.mark.slow  # counts the work of large networks
+
 
 @pytest.fixture(autouse=True)
 def _fresh_counts():

@@ -88,6 +88,9 @@ def test_the_worked_example_is_judged_by_its_promises():
     statuses = {claim["id"]: claim["status"] for claim in json.loads(done.stdout)["claims"]}
     assert {status for key, status in statuses.items() if key.endswith("descends")} == {"NOT PROMISED"}
     assert {status for key, status in statuses.items() if key.endswith("solves-w")} == {"PASS"}
+    own = ["half_corrected" in claim for claim in statuses]
+    assert own == sorted(own, reverse=True)  # what is said of the user's rule stands first
+    assert 0 < sum(own) < len(own)
     assert dgtd("suite", "gradients", "--rule", "examples/my_rule.py:tdc_again").returncode == 0
 
 

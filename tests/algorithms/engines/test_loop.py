@@ -44,6 +44,7 @@ def test_a_module_run_is_the_linear_run(each, options):
     assert torch_state.died.tolist() == [-1] * LANES
 
 
+@pytest.mark.slow
 def test_deaths_have_the_linear_engines_dates():
     state, _, found, _ = linear_and_torch(rules.td, 3000, 1.5, 0.1)
     assert state.diverged.all()

@@ -16,6 +16,7 @@ from algorithms.targets import CdfTarget, Shift, ValueTarget
 from tests.algorithms.engines.test_conformance import INPUTS, LANES, RULES, every_rule, every_target, random_batch
 from tests.problems import walk
 
+pytestmark = pytest.mark.slow  # the first run compiles two kernels, half a minute each
 DEPTHS = [(), (4,), (4, 3), (4, 3, 5)]
 
 

@@ -46,6 +46,7 @@ def malformed(draw):
 
 @settings(max_examples=1200, deadline=None)
 @given(malformed())
+@pytest.mark.slow
 def test_a_table_is_refused_by_name_or_its_draws_are_its_outcomes(arguments):
     said = ""
     try:

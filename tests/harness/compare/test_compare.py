@@ -201,6 +201,14 @@ def test_a_sweep_shows_its_grid_and_judges_on_fresh_seeds(tmp_path):
     assert chosen["area"] != numbers["metrics"]["rmspbe"]["auc"]["estimate"]  # other seeds
 
 
+def test_a_sweep_on_four_seeds_says_how_many_an_interval_needs(tmp_path):
+    words = ["--problem", "boyan", "--rule", "gtd2", "--alphas", "0.1", "--ratios", "1", "--steps", "200"]
+    shown = dgtd("sweep", *words, "--seeds", "4", "--store", str(tmp_path / "s.sqlite"))
+    assert shown.returncode == 0, shown.stderr
+    assert "inf" not in shown.stdout
+    assert "a 95% interval of a median needs 6 seeds, so none is shown" in shown.stdout
+
+
 # ---------------------------------------------------------------------- the analysis
 
 

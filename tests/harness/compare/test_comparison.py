@@ -108,6 +108,7 @@ def test_the_grid_grows_where_a_choice_lies_on_its_edge():
     assert Grid((0.5,), (1.0,)).beyond([(0.5, 0.5)]) == Grid((0.5,), (1.0,))
 
 
+@pytest.mark.slow
 def test_the_seeds_that_would_tell_do_tell():
     """A planted difference: as many pairs as Noether's formula names find it about four times out of five."""
     rng = np.random.default_rng(0)

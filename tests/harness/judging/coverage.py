@@ -73,9 +73,40 @@ def holm_finds_any(rng) -> bool:
     return bool((holm(rng.random(6)) < RATE).any())
 
 
-def misses_median(rng) -> bool:
-    found = median_interval(rng.lognormal(0.0, 1.5, size=30), RATE)
+def misses_median(rng, n) -> bool:
+    found = median_interval(rng.lognormal(0.0, 1.5, size=n), RATE)
     return not found.low <= 1.0 <= found.high
+
+
+def misses_median_with_losses(rng) -> bool:
+    """A tenth of the lanes diverges: the median is a lower quantile of the others."""
+    lanes = np.where(rng.random(30) < 0.1, np.inf, rng.normal(size=30))
+    found = median_interval(lanes, RATE)
+    return not found.low <= stats.norm.ppf(0.5 / 0.9) <= found.high
+
+
+def misses_share(rng) -> bool:
+    """How often A is below B on the same seed."""
+    common = rng.normal(size=30)
+    found = paired(common + rng.normal(size=30), common + 0.5 + rng.normal(size=30), RATE).better
+    return not found.low <= stats.norm.cdf(0.5 / np.sqrt(2)) <= found.high
+
+
+def misses_share_with_ties(rng) -> bool:
+    """Whole numbers from 0 to 2, so that many pairs are tied; a tie counts half."""
+    chance_a, chance_b = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    a, b = (rng.choice(3, size=30, p=chance).astype(float) for chance in (chance_a, chance_b))
+    joint = np.outer(chance_a, chance_b)
+    found = paired(a, b, RATE).better
+    return not found.low <= np.triu(joint, 1).sum() + np.trace(joint) / 2 <= found.high
+
+
+def misses_share_over_problems(rng) -> bool:
+    """Four problems with chances of their own, thirty pairs each, in one interval: as the table of all problems."""
+    gaps = np.array([0.0, 0.5, 1.0, 2.0])[:, None]
+    a, b = rng.normal(size=(4, 30)), gaps + rng.normal(size=(4, 30))
+    found = paired(a.ravel(), b.ravel(), RATE).better
+    return not found.low <= stats.norm.cdf(gaps / np.sqrt(2)).mean() <= found.high
 
 
 def related(rng, shape):
@@ -84,13 +115,17 @@ def related(rng, shape):
     return common + shape(rng), common + shape(rng)
 
 
-def misses_variance_ratio(rng) -> bool:
-    found = variance_ratio(*related(rng, lambda rng: rng.normal(size=30)), RATE).ratio
+def misses_variance_ratio(rng, shape=lambda rng: rng.normal(size=30)) -> bool:
+    found = variance_ratio(*related(rng, shape), RATE).ratio
     return not found.low <= 1.0 <= found.high
 
 
+def skewed(rng):
+    return rng.lognormal(0.0, 0.5, size=30)
+
+
 def finds_a_spread(rng) -> bool:
-    return variance_ratio(*related(rng, lambda rng: rng.lognormal(0.0, 0.5, size=30))).p < RATE
+    return variance_ratio(*related(rng, skewed)).p < RATE
 
 
 # Name, trial, whether the rate is a bound (exact tests are conservative) or to be met from both sides.
@@ -103,13 +138,19 @@ TRIALS = [
     ("SPRT, miss at 20 %", passes_bad_rule, True),
     ("paired test, 12 pairs, exact", lambda rng: finds_a_difference(rng, 12), True),
     ("paired test, 30 pairs, normal limit", lambda rng: finds_a_difference(rng, 30), True),
-    ("median, order statistics, 30 lanes", misses_median, True),
+    ("median, order statistics, 30 lanes", lambda rng: misses_median(rng, 30), True),
+    ("median, order statistics, 6 lanes", lambda rng: misses_median(rng, 6), True),
+    ("median, 30 lanes, a tenth diverged", misses_median_with_losses, True),
+    ("share of pairs that are lower, 30 pairs", misses_share, True),
+    ("share of pairs, many of them tied", misses_share_with_ties, True),
+    ("share of pairs over 4 unlike problems", misses_share_over_problems, True),
     ("variance ratio, Morgan, 30 normal pairs", misses_variance_ratio, False),
     ("equal spread by ranks, 30 skewed pairs", finds_a_spread, False),
     ("Holm over 6 true nulls, any rejected", holm_finds_any, True),
     ("interquartile means over 2 problems, 10 seeds", lambda rng: misses_iqm(rng, 2, 10, 0.5), True),
     ("interquartile means over 6 problems, 10 seeds", lambda rng: misses_iqm(rng, 6, 10, 1.0), True),
     ("interquartile means over 4 problems, 30 seeds", lambda rng: misses_iqm(rng, 4, 30, 0.5), True),
+    ("interquartile means over 4 problems, 6 seeds", lambda rng: misses_iqm(rng, 4, 6, 0.5), True),
 ]
 
 
@@ -144,4 +185,6 @@ if __name__ == "__main__":
     for name, rate, low, high, kept in rows:
         print(f"  {name:42} {rate:7.3%}   [{low:.3%}, {high:.3%}]   {'kept' if kept else 'BROKEN'}")
     print(f"  for contrast, pooled regression            {pooled_regression_misses(2000):7.3%}")
+    hits, total = rejections(trials, lambda rng: misses_variance_ratio(rng, skewed))
+    print(f"  for contrast, Morgan's interval where it does not apply, 30 skewed pairs {hits / total:7.3%}")
     sys.exit(0 if all(row[-1] for row in rows) else 1)

@@ -148,6 +148,7 @@ def test_a_check_without_a_seed_is_one_job_for_all_seeds_and_reads_none():
         sampled(passes, seeded=False)
 
 
+@pytest.mark.slow
 def test_an_exact_claim_samples_nothing(monkeypatch):
     """No lane is simulated for a claim that says so, in any suite."""
     from algorithms.engines.linear import LinearEngine

@@ -1,0 +1,142 @@
+"""The package as a user has it: a wheel in an environment of its own, used in a repository that has packages `harness`
+and `algorithms` itself. Nothing there may stand in our way, and the user's own files are found."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[1]
+SOURCES = ("algorithms", "harness", "suites", "pyproject.toml", "README.md", "LICENSE")
+IN_THE_WAY = "raise ImportError('a package of the user, in the current folder, was imported for ours')\n"
+RULE = """
+import numpy as np
+from algorithms.rule import Cotangents, Promise, rule
+from helpers import clipped
+
+@rule(promises={Promise.LINEAR_COST})
+def mine(delta, u, rho):
+    return Cotangents(-clipped(rho) * delta, clipped(rho) * u, clipped(rho) * delta - u)
+"""
+HELPERS = "import numpy as np\n\n\ndef clipped(rho):\n    return np.minimum(rho, 1.0)\n"
+RUN = ("--alpha", "0.05", "--beta", "0.05", "--steps", "50", "--seeds", "2")
+COMPARE = ("--problems", "two_state", "--rules", "gtd2,mine.py:mine", *RUN, "--atoms", "5")
+# Every command, in an order in which each finds what it needs; those with an exit code of their own say which.
+COMMANDS = [
+    ("--version",),
+    ("doctor",),
+    ("rule", "list"),
+    ("rule", "show", "gtd2"),
+    ("rule", "check", "mine.py:mine"),
+    ("problem", "list"),
+    ("problem", "show", "baird"),
+    ("problem", "check", "two_state"),
+    ("certify", "gtd2", "--problem", "baird", "--alpha", "0.01", "--beta", "0.01"),
+    ("run", "--problem", "two_state", "--rule", "mine.py:mine", *RUN, "--executor", "pool", "--workers", "1"),
+    ("sweep", "--problem", "two_state", "--rule", "tdc", "--alphas", "0.05", "--ratios", "1", *RUN[4:]),
+    ("compare", *COMPARE),
+    ("runs",),
+    ("export", "--curves", "--out", "curves.csv"),
+    ("store", "info"),
+    ("store", "check"),
+    ("store", "backup", "copy.sqlite"),
+    ("diff", "results/compare", "results/compare"),
+    ("suite", "contraction", "--claim", "contraction/kl"),
+    ("suite", "cost", "--rule", "mine.py:mine", "--claim", "cost/mlp/mine/flops"),
+    ("explain", "contraction/kl"),
+    ("new", "rule", "own"),
+    ("new", "problem", "house"),
+    ("new", "suite", "peace"),
+    ("gate", "no-such-commit"),
+]
+CODES = {("gate", "no-such-commit"): 2}
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    """An environment with the wheel, and with the packages that it depends on as they are here."""
+    folder = tmp_path_factory.mktemp("installed")
+    source = folder / "source"
+    source.mkdir()
+    for name in SOURCES:
+        whole = ROOT / name
+        if whole.is_dir():
+            shutil.copytree(whole, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(whole, source)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    quietly(*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder), str(source))
+    (wheel,) = folder.glob("*.whl")
+    venv.create(folder / "env", with_pip=False)
+    made = folder / "env" / "bin" / "python"
+    quietly(*pip, "--python", str(made), "install", "--no-deps", "--no-index", str(wheel))
+    # A path file inside a folder that a path file names is not read: our editable install does not follow.
+    (site,) = (folder / "env").glob("lib/*/site-packages")
+    (site / "present.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return made
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("repository")
+    for package in ("harness", "algorithms", "suites"):
+        (folder / package).mkdir()
+        (folder / package / "__init__.py").write_text(IN_THE_WAY)
+    (folder / "mine.py").write_text(RULE)
+    (folder / "helpers.py").write_text(HELPERS)
+    return folder
+
+
+def quietly(*words, **more):
+    done = subprocess.run(words, capture_output=True, text=True, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def environment():
+    """Without what makes this process find this checkout."""
+    return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "DGTD_STORE", "COLUMNS")}
+
+
+def test_the_wheel_is_what_is_imported(python):
+    code = "import algorithms, harness, suites; print(algorithms.__file__, harness.__file__, suites.__file__)"
+    found = quietly(str(python), "-c", code, env=environment(), cwd=python.parent).stdout.split()
+    assert all(Path(file).is_relative_to(python.parents[1]) for file in found)
+
+
+def test_every_command_and_an_own_rule_work_beside_packages_of_the_same_names(python, repository):
+    for words in COMMANDS:
+        done = subprocess.run(
+            [str(python.parent / "dgtd"), *words], capture_output=True, text=True, cwd=repository, env=environment()
+        )
+        assert done.returncode == CODES.get(words, 0), f"dgtd {' '.join(words)}: {done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+        assert "was imported for ours" not in done.stderr
+    assert (repository / "results" / "compare" / "report.html").exists()
+    assert "mine" in (repository / "curves.csv").read_text()
+
+
+def test_the_users_packages_really_are_in_the_way(python, repository):
+    """Whoever has the current folder on its path meets them first: the check above could fail."""
+    words = [str(python), "-c", "import harness"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=repository, env=environment())
+    assert done.returncode == 1
+    assert "was imported for ours" in done.stderr
+
+
+def test_no_command_is_left_out():
+    from typer.main import get_command
+
+    from harness.cli import app
+
+    every = set()
+    for name, command in get_command(app).commands.items():
+        every |= {(name, sub) for sub in command.commands} if hasattr(command, "commands") else {(name,)}
+    tried = {words[:1] for words in COMMANDS} | {words[:2] for words in COMMANDS}
+    assert every <= tried
