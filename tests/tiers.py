@@ -1,4 +1,4 @@
-"""Which tests belong to the slow tier without saying so: those that start a process.
+"""Which tests belong to the slow tier without saying so, those that start a process; and in which order tests run.
 
 A command in a process of its own imports torch and numba first, which takes seconds. So a test whose code, or whose
 fixtures' code, leads to `subprocess` is slow, however it gets there; all others run in seconds together.
@@ -9,6 +9,20 @@ from functools import cache
 from types import FunctionType
 
 import pytest
+
+# A minute or more each. They come first: a long test that starts last keeps one of two cores waiting.
+LONGEST = ("golden/test_golden.py", "mutants/test_sample.py", "asv/test_gate.py", "harness/test_bad_input.py")
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """The longest files, then the other slow tests, then the rest, each in their order."""
+
+    def turn(item: pytest.Item) -> int:
+        path = item.path.as_posix()
+        found = [place for place, name in enumerate(LONGEST) if path.endswith(name)]
+        return found[0] if found else len(LONGEST) + (item.get_closest_marker("slow") is None)
+
+    items.sort(key=turn)
 
 
 def mark_slow_ones(items: list[pytest.Item]) -> None:
