@@ -8,6 +8,7 @@ average.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -203,15 +204,38 @@ class Moments:
         )  # fmt: skip
         if grown[0] >= 0:
             out[at >= grown[0]] = np.nan
-        predictions = np.swapaxes((self.fixed + means.reshape(-1, n, k)) @ self.features.T, -1, -2)
-        return Expected(at, predictions, out, names, int(grown[0]))
+        return Expected(at, self.predictions(means), out, names, int(grown[0]))
 
     def _begin(self, now: kernels.Moments, theta: Floats | None, old: int) -> None:
         """θ₀ and w = 0 in every state that an episode can start in."""
-        first = self.target.start(self.mdp.theta_initial, self.mdp.features) if theta is None else theta
-        away = (first @ self._basis.T - self.fixed).ravel()
         y = np.zeros(now.mean.shape[1])
-        y[old : old + self.size] = away
+        y[old : old + self.size] = self.start(theta).ravel()
         now.chance[:-1] = self._maps.start
         now.mean[:-1] = now.chance[:-1, None] * y
         now.second[:-1] = now.chance[:-1, None, None] * np.outer(y, y)
+
+    def start(self, theta: Floats | None = None) -> Floats:
+        """θ₀ − θ* [n, rank], from θ₀ [n, k] or the problem's own."""
+        first = self.target.start(self.mdp.theta_initial, self.mdp.features) if theta is None else theta
+        return first @ self._basis.T - self.fixed
+
+    def predictions(self, away: Floats) -> Floats:
+        """[…, states, n] of deviations θ − θ* […, d]."""
+        theta = self.fixed + away.reshape(-1, *self.fixed.shape)
+        return np.swapaxes(theta @ self.features.T, -1, -2)
+
+    def written_out(self, alpha: float, beta: float) -> Iterator[tuple[float, Floats, Floats]]:
+        """Each transition's chance, M and c: z ← Mz + c, dense. For small problems."""
+        maps, n, d = self._maps, self.target.outputs, self.size
+        sizes = np.repeat([alpha, alpha, beta], n)
+        keep = np.append(np.ones(d), np.full(d, 1.0 - beta * self.rule.w_decay))
+        for o, chance in enumerate(maps.chance):
+            x, x_next = self.features[maps.left[o]], self.features[maps.right[o]]
+            P = np.zeros((2 * d, 3 * n))
+            P[:d, :n], P[:d, n : 2 * n] = np.kron(np.eye(n), x[:, None]), np.kron(np.eye(n), x_next[:, None])
+            P[d:, 2 * n :] = np.kron(np.eye(n), x[:, None])
+            B = np.zeros((3 * n, 3 * n))
+            for i in range(3 * n):
+                entries = slice(maps.first[o, i], maps.first[o, i + 1])
+                np.add.at(B[i], maps.column[entries], maps.value[entries])
+            yield float(chance), np.diag(keep) + P @ (sizes[:, None] * B) @ P.T, P @ (sizes * maps.constant[o])

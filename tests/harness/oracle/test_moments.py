@@ -1,6 +1,7 @@
 """Exact learning curves against every path written out, closed forms, and the certificates."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from algorithms.rule import Cotangents, rule
 from algorithms.stepping import RobbinsMonro
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.oracle.certificates import Dynamics, mean_square
+from harness.oracle.horizon import at_horizon
 from harness.oracle.mdp import FiniteMDP, Transitions
 from harness.oracle.metrics import Metrics
 from harness.oracle.moments import Moments
@@ -101,8 +103,9 @@ def by_paths(each, mdp, target, steps, alphas, betas, average, extragradient):
 
 
 def assert_exact(found, expected, moments):
-    """To rounding, which is of the size of θ* squared: deviations from there are what is followed."""
-    rounding = 1e-12 * (1 + np.abs(moments.features @ moments.fixed.T).max() ** 2)
+    """To rounding, which is of the size of θ* squared (deviations from it are followed) and of the atoms' squares."""
+    highest = getattr(moments.target, "v_max", 1.0)
+    rounding = 1e-12 * (highest**2 + np.abs(moments.features @ moments.fixed.T).max() ** 2)
     np.testing.assert_allclose(found.curves[0], expected, rtol=1e-9, atol=rounding)
 
 
@@ -122,7 +125,7 @@ def test_two_steps_are_the_mean_over_every_path(seed, each, iid, ends, lift, ave
     assert_exact(found, expected, moments)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 10**6), iid=st.booleans(), ends=st.booleans(), average=st.booleans())
 def test_mirror_prox_is_the_mean_over_every_path(seed, iid, ends, average):
     mdp = two_states(seed, iid, ends and not iid)
@@ -178,6 +181,31 @@ def test_boyan_after_a_thousand_steps():
     problem = find_problem("boyan")
     found = Moments(rules.gtd2, problem.mdp, ValueTarget()).run(0.05, 0.1, [1000])
     assert found.of("rmspbe")[0] == pytest.approx(3.2576, abs=5e-5)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("each", [rules.gtd2, rules.tdrc(0.5)])
+def test_powers_of_the_map_are_the_recursion(each, average):
+    problem = find_problem("random_walk")
+    moments = Moments(each, problem.mdp.with_(weights=problem.mdp.d), ValueTarget())
+    times = [0, 1, 2, 7, 64, 1000]
+    step, power = (run(0.05, 0.1, times, average=average) for run in (moments.run, partial(at_horizon, moments)))
+    np.testing.assert_allclose(power.curves, step.curves, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(power.mean, step.mean, rtol=1e-9, atol=1e-12)
+
+
+def test_powers_say_where_moments_grow_and_what_they_are_not_for():
+    problem = find_problem("random_walk")
+    moments = Moments(rules.gtd2, problem.mdp.with_(weights=problem.mdp.d), ValueTarget())
+    found = at_horizon(moments, 30.0, 30.0, [0, 10, 10**6])
+    assert found.grown == 10**6
+    assert np.isnan(found.curves[2]).all()
+    assert np.isfinite(found.curves[:2]).all()
+    with pytest.raises(ValueError, match="powers are for independent transitions"):
+        at_horizon(Moments(rules.gtd2, problem.mdp, ValueTarget()), 0.1, 0.1, [10])
+    lift = Moments(rules.gtd2, problem.mdp.with_(weights=problem.mdp.d), CdfTarget(-2, 2, 9))
+    with pytest.raises(ValueError, match="powers are for small problems: 121² rows here, at most 1100"):
+        at_horizon(lift, 0.1, 0.1, [10])
 
 
 def test_bad_input_names_the_argument():
