@@ -28,7 +28,7 @@ browser:  ## install Debian's Chromium, which the report's tests drive (they are
 test: $(READY) lint  ## ruff, the type checker and every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests
 
-quick: $(READY)  ## the tests that take seconds
+quick: $(READY)  ## the tests that start no process and compile little (132 s of processor time)
 	$(BIN)/python -m pytest -n 2 -m "not slow" tests
 
 lint: $(READY)  ## ruff and the type checker
