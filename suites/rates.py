@@ -17,6 +17,7 @@ from harness.judging.verdicts import Finding, Verdict, below, exactly
 from harness.oracle.saddle import Saddle
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
+from suites import expected_rates
 from suites.runs import request
 
 SOURCE = "Proposition 2, corrected (docs/reading-the-paper.md, 1–4)"
@@ -58,7 +59,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     made.append(stable_step("plain", "plain GTD2", True))
     made.append(stable_step("two-plain", "'Mirror-Prox' that restarts from the midpoint", True))
     made += [one_step("extragradient", False), one_step("two-plain", True)]
-    return [*made, no_rate()]
+    return [*made, no_rate(), *expected_rates.claims(each)]
 
 
 @lru_cache(maxsize=32)

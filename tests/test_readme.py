@@ -45,6 +45,12 @@ HOW: dict[str, list[str] | Elsewhere] = {
     "dgtd certify gtd2 --problem baird --alpha 0.01 --beta 0.01": [
         "dgtd certify gtd2 --problem baird --alpha 0.01 --beta 0.01"
     ],
+    "dgtd curve gtd2 --problem boyan --alpha 0.2 --beta 0.2": [
+        "dgtd curve gtd2 --problem boyan --alpha 0.2 --beta 0.2"
+    ],
+    "dgtd sweep --exact --problem boyan --rule gtd2": [
+        "dgtd sweep --exact --problem boyan --rule gtd2 --steps 200 --alphas 0.05,0.1 --ratios 1"
+    ],
     "dgtd problem show baird --plot baird.png": ["dgtd problem show baird --plot baird.png"],
     "dgtd run --problem baird --rule tdc --alpha 0.005 --beta 0.05": [
         "dgtd run --problem baird --rule tdc --alpha 0.005 --beta 0.05 --steps 200 --seeds 2"
