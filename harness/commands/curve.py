@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table, say
+from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 if TYPE_CHECKING:
     from harness.oracle.moments import Expected
@@ -107,7 +107,7 @@ def curve(
         return 0
     _print(found, words)
     if cloud is not None:
-        say(_agreement(found, cloud))
+        tell(_agreement(found, cloud))
     if plot is not None:
         say(f"picture: {plot}")
     return 0
@@ -174,7 +174,7 @@ def _title(words: dict[str, Any]) -> str:
 def _print(found: Expected, words: dict[str, Any]) -> None:
     import numpy as np
 
-    say(f"{_title(words)}: √E of the squared metrics, exactly")
+    tell(f"{_title(words)}: √E of the squared metrics, exactly")
     with np.errstate(invalid="ignore"):
         roots = np.sqrt(np.maximum(found.curves, 0.0))
     rows = [
@@ -184,7 +184,7 @@ def _print(found: Expected, words: dict[str, Any]) -> None:
     columns = ["steps", *(TITLES[name] for name in found.names)]
     print_table("", columns, rows, numbers=set(range(len(columns))))
     if found.grown >= 0:
-        say(f"the second moment grows without bound: it is past 1e200 by step {found.grown:,}")
+        tell(f"the second moment grows without bound: it is past 1e200 by step {found.grown:,}")
 
 
 def _plot(found: Expected, cloud: Trial | None, words: dict[str, Any], path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.commands.options import INTERRUPTED, RESUME, Where
-from harness.commands.output import open_store, print_json, print_table, say
+from harness.commands.output import open_store, print_json, print_table, say, tell
 
 if TYPE_CHECKING:
     from harness.compare.contest import Grid
@@ -79,8 +79,8 @@ def _print(found: Map, best: dict[str, float], words: str) -> None:
         rows.append(row)
     columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid.ratios)]
     print_table(f"{words}: exact area under √E MSPBE", columns, rows, numbers=set(range(len(columns))))
-    say(f"{MARK} second moments grow beyond all bounds; ~ finite so far, but the certificate does not call it stable")
-    say(
+    tell(f"{MARK} second moments grow beyond all bounds; ~ finite so far, but the certificate does not call it stable")
+    tell(
         f"best: α = {best['alpha']:.4g}, β = {best['beta']:.4g}, area {best['area']:.4g} "
         f"(optimised, {best['evaluations']} evaluations; on the grid {np.min(found.area):.4g})"
     )
