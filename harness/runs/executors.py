@@ -150,10 +150,7 @@ def dask(scheduler: str | None) -> Executor:
         from distributed import Client
     except ImportError:
         raise ValueError("the dask executor needs the extra 'cluster': pip install 'dgtd-bench[cluster]'") from None
-    import logging
-
-    for chatter in ("distributed", "tornado", "asyncio"):  # a lost scheduler would be three tracebacks and our line
-        logging.getLogger(chatter).setLevel(logging.CRITICAL)
+    _hush()
     try:
         with time_limit(1.5 * PATIENCE, "connecting"):  # Dask's own limit does not cover a silent peer
             client = Client(scheduler, timeout=f"{PATIENCE:g}s", set_as_default=False)
@@ -167,6 +164,16 @@ def dask(scheduler: str | None) -> Executor:
         raise ValueError(f"scheduler {scheduler!r} has no workers: start some with `dask worker {scheduler}`")
     made: Executor = client.get_executor(pure=False)
     return made
+
+
+def _hush() -> None:
+    """A lost scheduler would be three tracebacks and our line. Dask gives some of these loggers levels of their own."""
+    import logging
+
+    chatty = ("distributed", "tornado", "asyncio")
+    for name in (*chatty, *logging.root.manager.loggerDict):
+        if name.split(".")[0] in chatty:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 class LostError(ValueError):

@@ -173,3 +173,14 @@ def test_a_scheduler_that_dies_is_said_and_what_is_finished_is_kept(tmp_path):
         assert kept >= 2
         short = Request(long.spec, 16 * kept)
         assert execute([short], store, InProcess).done == 0  # nothing is run again
+
+
+def test_nothing_that_dask_or_tornado_says_of_a_lost_scheduler_is_printed():
+    """Dask's own settings give `tornado.application` a level, so the level of `tornado` does not reach it."""
+    code = (
+        "import logging, distributed; from harness.runs.executors import _hush; _hush(); "
+        "print([n for n in ('tornado.application', 'distributed.client', 'distributed.core', 'asyncio') "
+        "if logging.getLogger(n).isEnabledFor(logging.ERROR)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
