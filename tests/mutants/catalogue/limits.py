@@ -61,9 +61,7 @@ MUTANTS = (
         OBJECTIVES,
         "(singular > NULL_BY_EIGENVALUES * singular[:, :1]).sum(1)",
         "(singular >= 0).sum(1)",
-        (
-            "test:tests/harness/oracle/test_objectives.py::test_a_table_of_pinned_logits_has_full_rank_and_an_unpinned_one_has_not",
-        ),
+        (f"test:{TESTS}::test_one_feature_too_many_costs_the_network_its_rank",),
     ),
     Mutant(
         "spectrum: the condition of the root",
