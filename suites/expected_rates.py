@@ -27,6 +27,7 @@ PLACES = {
     "random_mdp": "random_mdp(gamma=0.5)",
 }
 MARGIN = -0.45
+DIGITS = 6  # that twenty squarings leave on any machine
 MARKOV = "random_walk"
 TWICE = 2.0  # what correlated transitions may cost; they cost nothing here
 
@@ -94,6 +95,7 @@ def falls_like_a_root(rule: Rule, place: str, average: bool, step: float | None,
         found = at_horizon(moments, size, size, [n], metrics=("rmspbe",), average=average, theta=zeros)
         heights.append(float(found.of("rmspbe")[0]))
     slope = float(np.polyfit(np.log(ns), np.log(heights), 1)[0]) if np.all(np.isfinite(heights)) else np.inf
+    slope = round(slope, DIGITS)
     words = f"exponent {slope:.3f} over n = {ns[0]:.0e} … {ns[-1]:.0e}; √E MSPBE ends at {np.sqrt(heights[-1]):.3g}"
     return exactly(slope, MARGIN, words, **_shown(ns, heights))
 
@@ -125,6 +127,6 @@ def correlation_costs_little(setting: Setting) -> Finding:
         size = saddle.step(n)
         found = moments.run(size, size, [n], metrics=("rmspbe",), average=True, theta=zeros)
         heights.append(float(found.of("rmspbe")[0]))
-    ratio = heights[1] / heights[0]
+    ratio = round(heights[1] / heights[0], DIGITS)
     words = f"{ratio:.3f} times, at n = {n:,}: √E MSPBE is {np.sqrt(heights[1]):.4g} against {np.sqrt(heights[0]):.4g}"
     return exactly(ratio, TWICE, words)

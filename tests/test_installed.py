@@ -38,6 +38,7 @@ COMMANDS = [
     ("problem", "show", "baird"),
     ("problem", "check", "two_state"),
     ("certify", "gtd2", "--problem", "baird", "--alpha", "0.01", "--beta", "0.01"),
+    ("curve", "gtd2", "--problem", "boyan", "--alpha", "0.05", "--beta", "0.1", "--steps", "50"),
     ("run", "--problem", "two_state", "--rule", "mine.py:mine", *RUN, "--executor", "pool", "--workers", "1"),
     ("sweep", "--problem", "two_state", "--rule", "tdc", "--alphas", "0.05", "--ratios", "1", *RUN[4:]),
     ("compare", *COMPARE),

@@ -24,6 +24,7 @@ from harness.oracle import moment_kernels as kernels
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.metrics import Metrics
 
+FAR = 100.0  # times the start's predictions
 LARGEST = 30_000_000  # numbers in the second moments of all states: a quarter of a gigabyte, twice
 
 
@@ -50,7 +51,8 @@ class Moments:
     """The recursion of one rule on one problem with one target, in coordinates of the features' row space.
 
     Deviations from `fixed` are what is followed, the least-squares solution of E[Σφδ] = 0: without it, a small error
-    would be a difference of large numbers.
+    would be a difference of large numbers. Where that solution is far from the start it is the other way round, and
+    deviations from 0 are followed.
     """
 
     def __init__(self, rule: Rule, mdp: FiniteMDP, target: Target) -> None:
@@ -78,7 +80,7 @@ class Moments:
 
     @cached_property
     def fixed(self) -> Floats:
-        """θ* [n, rank]: E[Σφδ] = 0 there, if it has a solution."""
+        """θ* [n, rank]: E[Σφδ] = 0 there, if it has a solution; 0 if that is far away."""
         (state, following, reward, discount, rho, _), chance = self._transitions
         state, following = state.astype(np.int64), following.astype(np.int64)
         shift, n = self.target.shift(reward, discount), self.target.outputs
@@ -88,8 +90,10 @@ class Moments:
         A = np.einsum("o,oi,nm,ok->nimk", mass, here, np.eye(n), here, optimize=True)
         A -= np.einsum("o,oi,onm,ok->nimk", mass, here, T, there, optimize=True)
         b = np.einsum("o,oi,on->ni", mass, here, shift.constant, optimize=True)
-        found = np.linalg.lstsq(A.reshape(self.size, -1), b.ravel(), rcond=1e-12)[0]
-        return found.reshape(n, -1)
+        found = np.linalg.lstsq(A.reshape(self.size, -1), b.ravel(), rcond=1e-12)[0].reshape(n, -1)
+        first = self.target.start(self.mdp.theta_initial, self.mdp.features) @ self._basis.T
+        reach = [1.0, *(float(np.abs(self.features @ theta.T).max()) for theta in (first, found))]
+        return found if reach[2] <= FAR * max(reach[:2]) else np.zeros_like(found)
 
     @cached_property
     def _maps(self) -> kernels.Maps:
@@ -135,7 +139,8 @@ class Moments:
     def forms(self, names: tuple[str, ...]) -> kernels.Forms:
         """Squares of the metrics as quadratic forms of θ − θ*, read off the metrics themselves.
 
-        q(e) = eᵀSe + lᵀe + c, and S_ij = (q(e_i + e_j) − q(e_i) − q(e_j) + q(0))/2: no formula is written twice.
+        q(e) = eᵀSe + lᵀe + c, and S_ij = (q(e_i + e_j) − q(e_i) − q(e_j) + q(0))/2: no formula is written twice. The
+        e_i are as long as it takes to move predictions by about 1, or a nearly dependent feature is lost in rounding.
         """
         d, measure = self.size, Metrics(self.mdp, self.target)
 
@@ -143,7 +148,8 @@ class Moments:
             theta = self.fixed + points.reshape(-1, *self.fixed.shape)
             return measure(np.swapaxes(theta @ self.features.T, -1, -2), names) ** 2
 
-        unit = np.eye(d)
+        length = np.tile(1.0 / np.linalg.norm(self.features, axis=0), self.target.outputs)
+        unit = np.diag(length)
         c = squares(np.zeros((1, d)))[0]
         plus, minus = squares(unit) - c, squares(-unit) - c
         i, j = np.triu_indices(d, 1)
@@ -151,7 +157,8 @@ class Moments:
         square = np.zeros((len(names), d, d))
         square[:, range(d), range(d)] = ((plus + minus) / 2).T
         square[:, i, j] = square[:, j, i] = ((both - plus[i] - plus[j]) / 2).T
-        return kernels.Forms(square, np.ascontiguousarray(((plus - minus) / 2).T), c.copy())
+        line = np.ascontiguousarray(((plus - minus) / 2).T / length)
+        return kernels.Forms(square / np.outer(length, length), line, c.copy())
 
     # ------------------------------------------------------------------ the curve
 

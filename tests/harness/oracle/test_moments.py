@@ -103,10 +103,10 @@ def by_paths(each, mdp, target, steps, alphas, betas, average, extragradient):
 
 
 def assert_exact(found, expected, moments):
-    """To rounding, which is of the size of θ* squared (deviations from it are followed) and of the atoms' squares."""
-    highest = getattr(moments.target, "v_max", 1.0)
-    rounding = 1e-12 * (highest**2 + np.abs(moments.features @ moments.fixed.T).max() ** 2)
-    np.testing.assert_allclose(found.curves[0], expected, rtol=1e-9, atol=rounding)
+    """To rounding, which is of the size of the largest value squared: of θ*'s, of the start's, of the atoms."""
+    at_fixed = np.abs(moments.target.mean(moments.predictions(np.zeros(moments.size)))).max()
+    highest = max(1.0, at_fixed, getattr(moments.target, "v_max", 1.0), np.abs(expected).max() ** 0.5)
+    np.testing.assert_allclose(found.curves[0], expected, rtol=1e-9, atol=1e-12 * highest**2)
 
 
 @settings(max_examples=25, deadline=None)

@@ -79,8 +79,8 @@ MUTANTS = (
     Mutant(
         "moments: the linear part of a metric dropped",
         MOMENTS,
-        "np.ascontiguousarray(((plus - minus) / 2).T)",
-        "np.ascontiguousarray((0 * (plus - minus) / 2).T)",
+        "np.ascontiguousarray(((plus - minus) / 2).T / length)",
+        "np.ascontiguousarray((0 * (plus - minus) / 2).T / length)",
         (f"{CURVE}/boyan/last/gtd2", f"{PATHS}::test_two_steps_are_the_mean_over_every_path"),
     ),
     Mutant(
