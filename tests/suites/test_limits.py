@@ -55,16 +55,19 @@ def network(**changes):
     )
 
 
-def test_a_networks_j_must_be_low_in_every_lane_and_its_gradients_median():
+def test_a_networks_j_is_judged_by_its_geometric_mean_and_its_gradient_by_the_median():
     assert limits.network_is_near("J", [network()], SETTING).verdict is PASS
     assert limits.network_is_near("gradient", [network()], SETTING).verdict is PASS
     one = power(-0.4)
     one[-1, 3] = 0.5
-    assert limits.network_is_near("J", [network(J=one)], SETTING).verdict is FAIL
-    assert limits.network_is_near("gradient", [network(gradient=one)], SETTING).verdict is PASS
-    one[-1, 3] = np.nan
-    assert limits.network_is_near("J", [network(J=one)], SETTING).verdict is FAIL
-    assert limits.network_is_near("gradient", [network(gradient=flat())], SETTING).verdict is FAIL
+    found = limits.network_is_near("J", [network(J=one)], SETTING)
+    assert (found.verdict, found.estimate) == (PASS, pytest.approx(1e6**-0.4 * (0.5 / 1e6**-0.4) ** (1 / LANES)))
+    assert "0.5000 in 32 lanes" in found.words
+    for what in ("J", "gradient"):
+        assert limits.network_is_near(what, [network(**{what: flat()})], SETTING).verdict is FAIL
+        lost = power(-0.4)
+        lost[-1, ::2] = np.nan
+        assert limits.network_is_near(what, [network(**{what: lost})], SETTING).verdict is not PASS
 
 
 def test_where_the_rank_drops_the_words_say_so():
