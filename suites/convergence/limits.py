@@ -223,8 +223,8 @@ def network_is_near(what: str, evidence: list[Trial], setting: Setting) -> Findi
     spent = 2 * setting.false_alarm
     found = end_over_start(trial.of(what), spent) if what == "J" else median_interval(ends, spent)
     words = (
-        f"{NAMES[what]} ends at {found.estimate:.4f} of its start [{found.low:.4f}, {found.high:.4f}] ({ends.min():.4f} "
-        f"to {ends.max():.4f} in {len(ends)} lanes) after {trial.times[-1]:,} steps; {path(trial)}"
+        f"{NAMES[what]} ends at {found.estimate:.4f} of its start [{found.low:.4f}, {found.high:.4f}], "
+        f"{ends.min():.4f} to {ends.max():.4f} in {len(ends)} lanes, after {trial.times[-1]:,} steps; {path(trial)}"
     )
     return below(found, NETWORK_LIMIT[what], setting.false_alarm, words, **shown(trial, what))
 
