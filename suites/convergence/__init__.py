@@ -22,7 +22,7 @@ FOUND = """
 - **Theorem 2's limit is seen where the theorem speaks.** On a table of logits whose projected fixed point is interior,
   J is below a hundredth of its start after 10⁶ steps in most lanes and still falls like n^-½, ‖∇J‖ like n^-0.4
   (`convergence/random_mdp/…`). On a network of full rank (23 weights, full profile) J ends at 0.4 % of its start after
-  10⁷ steps, but one lane in thirty is still at a tenth or more (`convergence/boyan/full-rank/…`).
+  10⁷ steps, but about one lane in thirty is still near a tenth (`convergence/boyan/full-rank/…`).
 - **Where the minimum is at infinity, only Γ's ball holds the iterate.** On the walk the projected fixed point has atoms
   without mass, so its logits are infinite, and the theorem's K has no point inside
   (`convergence/random_walk/infinity`).
