@@ -26,12 +26,6 @@ from algorithms.checks import Floats, Integers
 # `reassoc` lets LLVM vectorise dot products. NaN and infinity keep their meaning: divergence is data.
 FASTMATH = {"reassoc", "contract", "nsz"}
 
-# Only loops over lanes are parallel: nobody needs to look for others.
-_ONLY_PRANGE = {
-    "comprehension": False, "prange": True, "numpy": False, "reduction": False, "inplace_binop": False,
-    "setitem": False, "stencil": False, "fusion": False,
-}  # fmt: skip
-
 NO_CACHE = "can't keep compiled code"
 
 _F1, _F2, _F3, _F4 = (types.Array(types.float64, d, "C") for d in (1, 2, 3, 4))
@@ -81,14 +75,12 @@ class Compiled:
         return self.dispatcher(*arguments)
 
 
-def compiled(
-    *arguments: Any, parallel: bool = False, fastmath: bool = False, bare: bool = False
-) -> Callable[[Any], Compiled]:
+def compiled(*arguments: Any, fastmath: bool = False, bare: bool = False) -> Callable[[Any], Compiled]:
     """Decorator, for functions that return nothing and take arguments of these types (see `type_of`).
 
     bare   no reference counts, so nothing can be allocated inside; and no lock, so threads can call it at once
     """
-    options = {"parallel": _ONLY_PRANGE if parallel else False, "fastmath": FASTMATH if fastmath else False}
+    options: dict[str, Any] = {"fastmath": FASTMATH if fastmath else False}
     if bare:
         options |= {"_nrt": False, "nogil": True}
     return lambda function: Compiled(function, types.void(*map(type_of, arguments)), options)

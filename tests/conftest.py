@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-import numba
 import pytest
 import torch
 
@@ -11,13 +10,13 @@ from tests.tiers import longest_first, mark_slow_ones
 
 # A pool per command would import torch in two more processes, some seconds each; tests that need one say so.
 os.environ.setdefault("DGTD_EXECUTOR", "in-process")
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # pytest-xdist's workers share the cores
 
 
 @pytest.fixture(autouse=True)
 def _reproducible() -> None:
     """One thread per process, as the engines run, and torch's own draws the same each time."""
     torch.set_num_threads(1)
-    numba.set_num_threads(1)  # pytest-xdist's workers share the cores
     torch.manual_seed(0)
 
 

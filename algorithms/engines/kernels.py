@@ -199,96 +199,70 @@ def write_snapshot(out, i, lane, point):
                 out[i, lane, j, k] = point[j, k]
 
 
-@compiled(Lanes, Moves, Sampling, Samples, Lookup, RuleFunction, Snapshots, parallel=True, fastmath=True)
-def run(lanes, moves, table, data, lookup, rule, snapshots):
-    """Run every lane, starting at step `first`.
+def room(n, k):
+    """Arrays for one thread to work in."""
+    return np.zeros((4, n + 1)), np.zeros((n, k)), np.zeros((n, k))
 
-    Fields that every step reads are copied to local names once: in the loop each access costs a reference count. One
-    per line: with `a, b, c, d = …` numba does not see that an array belongs to the caller. If the kernel only writes to
-    the array, numba then drops the writes.
-    """
-    count, n, k = lanes.theta.shape
-    thetas = lanes.theta
-    ws = lanes.w
-    theta_means = lanes.theta_mean
-    w_means = lanes.w_mean
-    masses = lanes.mass
-    rngs = lanes.rng
-    states = lanes.state
-    died = lanes.died
-    first = moves.first
-    alphas = moves.alpha
-    betas = moves.beta
-    alpha_factor = moves.alpha_factor
-    beta_factor = moves.beta_factor
-    radius = moves.radius
-    w_decay = moves.w_decay
-    averaging = moves.averaging
-    extragradient = moves.extragradient
-    features = data.x
-    row = data.row
-    weight = data.weight
-    constant = data.constant
-    linear = data.linear
-    c = data.coefficients
-    next_state = table.next_state
-    pairs = lookup.pair
-    ratios = lookup.ratio
-    rhos = lookup.rho
-    at_steps = snapshots.at
-    theta_out = snapshots.theta
-    w_out = snapshots.w
-    theta_mean_out = snapshots.theta_mean
-    w_mean_out = snapshots.w_mean
-    shifts = (row, weight, constant)
-    projecting = radius < np.inf
-    length = alpha_factor.shape[0]
-    halves = 2 if extragradient else 1
-    for lane in nb.prange(count):
-        here = states[lane]
-        work = np.zeros((4, n + 1))
-        before_theta, before_w = np.empty((n, k)), np.empty((n, k))
-        theta, w, stream = thetas[lane], ws[lane], rngs[lane]
-        theta_mean, w_mean = theta_means[lane], w_means[lane]
-        next_snapshot = 0
-        for step in range(length + 1):
-            while next_snapshot < at_steps.shape[0] and at_steps[next_snapshot] == first + step:
-                write_snapshot(theta_out, next_snapshot, lane, theta)
-                write_snapshot(w_out, next_snapshot, lane, w)
-                write_snapshot(theta_mean_out, next_snapshot, lane, theta_mean)
-                write_snapshot(w_mean_out, next_snapshot, lane, w_mean)
-                next_snapshot += 1
-            if step == length or died[lane] >= 0:
-                continue
-            alpha, beta = alphas[lane] * alpha_factor[step], betas[lane] * beta_factor[step]
-            for half in range(halves):
-                left, outcome, here = draw(stream, table, here)
-                at = Sample(left, next_state[outcome], pairs[outcome], ratios[outcome], rhos[outcome])
-                if not _cotangents(theta, w, features, features, shifts, linear, c, at, rule, work):
-                    died[lane] = first + step
-                    break
-                if averaging and half == halves - 1:  # average the point whose field moves the iterate
-                    masses[lane] += alpha
-                    average(theta_mean, theta, alpha / masses[lane])
-                    average(w_mean, w, alpha / masses[lane])
-                keep = 1.0 - beta * w_decay
-                if half < halves - 1:
-                    before_theta[:, :] = theta
-                    before_w[:, :] = w
-                elif extragradient:  # step from the starting point, with the midpoint's field (including κ's part)
-                    keep = 1.0
-                    for j in range(n):
-                        for i in range(k):
-                            theta[j, i] = before_theta[j, i]
-                            w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]
-                _apply(theta, w, features, features, at, work, alpha, beta, keep)
-                if projecting:
-                    project(theta, radius)
-                    project(w, radius)
-            if died[lane] >= 0:
+
+@nb.njit(fastmath=FASTMATH, inline="always")
+def _run_lane(lane, lanes, moves, table, data, lookup, rule, snapshots, work, before_theta, before_w):
+    theta, w = lanes.theta[lane], lanes.w[lane]
+    theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]
+    stream, here, next_snapshot = lanes.rng[lane], lanes.state[lane], 0
+    n, k = theta.shape
+    features, shifts = data.x, (data.row, data.weight, data.constant)
+    length = moves.alpha_factor.shape[0]
+    halves = 2 if moves.extragradient else 1
+    for step in range(length + 1):
+        while next_snapshot < snapshots.at.shape[0] and snapshots.at[next_snapshot] == moves.first + step:
+            write_snapshot(snapshots.theta, next_snapshot, lane, theta)
+            write_snapshot(snapshots.w, next_snapshot, lane, w)
+            write_snapshot(snapshots.theta_mean, next_snapshot, lane, theta_mean)
+            write_snapshot(snapshots.w_mean, next_snapshot, lane, w_mean)
+            next_snapshot += 1
+        if step == length or lanes.died[lane] >= 0:
+            continue
+        alpha, beta = moves.alpha[lane] * moves.alpha_factor[step], moves.beta[lane] * moves.beta_factor[step]
+        for half in range(halves):
+            left, outcome, here = draw(stream, table, here)
+            right = table.next_state[outcome]
+            at = Sample(left, right, lookup.pair[outcome], lookup.ratio[outcome], lookup.rho[outcome])
+            if not _cotangents(theta, w, features, features, shifts, data.linear, data.coefficients, at, rule, work):
+                lanes.died[lane] = moves.first + step
                 theta[:, :] = np.nan
                 w[:, :] = np.nan
-        states[lane] = here
+                break
+            if moves.averaging and half == halves - 1:  # average the point whose field moves the iterate
+                lanes.mass[lane] += alpha
+                average(theta_mean, theta, alpha / lanes.mass[lane])
+                average(w_mean, w, alpha / lanes.mass[lane])
+            keep = 1.0 - beta * moves.w_decay
+            if half < halves - 1:
+                for j in range(n):  # element by element: to copy a slice, numba would allocate
+                    for i in range(k):
+                        before_theta[j, i] = theta[j, i]
+                        before_w[j, i] = w[j, i]
+            elif moves.extragradient:  # step from the starting point, with the midpoint's field (including κ's part)
+                keep = 1.0
+                for j in range(n):
+                    for i in range(k):
+                        theta[j, i] = before_theta[j, i]
+                        w[j, i] = before_w[j, i] - beta * moves.w_decay * w[j, i]
+            _apply(theta, w, features, features, at, work, alpha, beta, keep)
+            if moves.radius < np.inf:
+                project(theta, moves.radius)
+                project(w, moves.radius)
+    lanes.state[lane] = here
+
+
+@compiled(
+    Lanes, Moves, Sampling, Samples, Lookup, RuleFunction, Snapshots, Floats2, Floats2, Floats2, Integer, Integer,
+    fastmath=True, bare=True,
+)  # fmt: skip
+def run(lanes, moves, table, data, lookup, rule, snapshots, work, before_theta, before_w, begin, end):
+    """Run lanes begin … end − 1, starting at step `first`. The last three arrays are room to work in (see `room`)."""
+    for lane in range(begin, end):
+        _run_lane(lane, lanes, moves, table, data, lookup, rule, snapshots, work, before_theta, before_w)
 
 
 @compiled(Floats3, Floats3, Samples, RuleFunction, Floats1, Floats3, Floats3, fastmath=True)

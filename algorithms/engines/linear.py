@@ -4,6 +4,8 @@ theta, w  [lanes, n, k]   n outputs of the target, k features. A step costs O(nk
 once, and the number of passes does not depend on m.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -28,8 +30,16 @@ class LinearEngine(CompiledLoop):
         """[n, k]."""
         return self.target.outputs, self.features.shape[1]
 
-    def _launch(self, lanes: kernels.Lanes, moves: kernels.Moves, snapshots: kernels.Snapshots) -> None:
-        kernels.run(lanes, moves, self._sampling, self._samples, self._lookup, self._function, snapshots)
+    def _kernel(
+        self, lanes: kernels.Lanes, moves: kernels.Moves, snapshots: kernels.Snapshots
+    ) -> Callable[[int, int], None]:
+        run = kernels.run.dispatcher  # compiled here, before threads ask for it
+
+        def part(begin: int, end: int) -> None:
+            room = kernels.room(*self.parameters)
+            run(lanes, moves, self._sampling, self._samples, self._lookup, self._function, snapshots, *room, begin, end)
+
+        return part
 
     def directions(self, theta: ArrayLike, w: ArrayLike, batch: Batch) -> tuple[Floats, Floats]:
         """(G_θ, G_w − κw), averaged over the batch of each lane; arrays of theta's shape."""

@@ -7,13 +7,11 @@ One transition a step on a small network is nearly all dispatch in torch; here t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Unpack
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -143,13 +141,12 @@ class SmallLoop(CompiledLoop):
         """[1, d]."""
         return 1, self.engine.weights
 
-    def _launch(self, lanes: kernels.Lanes, moves: kernels.Moves, snapshots: kernels.Snapshots) -> None:
+    def _kernel(
+        self, lanes: kernels.Lanes, moves: kernels.Moves, snapshots: kernels.Snapshots
+    ) -> Callable[[int, int], None]:
         if moves.extragradient:
             raise ValueError("Mirror-Prox is for linear predictors, got a network")
         run = network_kernels.run.dispatcher  # compiled here, before threads ask for it
-        count = len(lanes.theta)
-        threads = max(1, min(nb.get_num_threads(), count))
-        edges = [count * i // threads for i in range(threads + 1)]
 
         def part(begin: int, end: int) -> None:
             room = network_kernels.room(self.engine.network, self.target.outputs + 1)
@@ -158,11 +155,7 @@ class SmallLoop(CompiledLoop):
                 snapshots, *room, begin, end,
             )  # fmt: skip
 
-        if threads == 1:
-            part(0, count)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(part, edges[:-1], edges[1:]))
+        return part
 
 
 def _starts(lengths: Sequence[int]) -> Any:

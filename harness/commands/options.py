@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
-import sys
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,9 +49,6 @@ class Where:
         from harness.runs.timeouts import check_timeout
 
         check_timeout(self.timeout)
-        if self.executor == "in-process" and "numba" not in sys.modules:  # as in a worker of the pool
-            # After a parallel kernel torch's steps in the same process take twice as long.
-            os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
     @property
     def make(self) -> Callable[[], Executor]:
