@@ -75,15 +75,17 @@ class Compiled:
         return self.dispatcher(*arguments)
 
 
-def compiled(*arguments: Any, fastmath: bool = False, bare: bool = False) -> Callable[[Any], Compiled]:
-    """Decorator, for functions that return nothing and take arguments of these types (see `type_of`).
+def compiled(
+    *arguments: Any, returns: Any = types.void, fastmath: bool = False, bare: bool = False
+) -> Callable[[Any], Compiled]:
+    """Decorator, for functions that take arguments of these types (see `type_of`), and return nothing unless said.
 
     bare   no reference counts, so nothing can be allocated inside; and no lock, so threads can call it at once
     """
     options: dict[str, Any] = {"fastmath": FASTMATH if fastmath else False}
     if bare:
         options |= {"_nrt": False, "nogil": True}
-    return lambda function: Compiled(function, types.void(*map(type_of, arguments)), options)
+    return lambda function: Compiled(function, returns(*map(type_of, arguments)), options)
 
 
 def cache_folder() -> Path:

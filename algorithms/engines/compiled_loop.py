@@ -176,7 +176,7 @@ def _clip_numbers(a, a_min, a_max):  # type: ignore[no-untyped-def]
 def rule_as_data(rule: Rule, ratios: Floats) -> tuple[Floats, object]:
     """The rule as the kernels take it: coefficients [ratios, 3, 2], or compiled code for a nonlinear rule."""
     if rule.linear:
-        return np.array([rule.coefficients(rho) for rho in ratios]).reshape(-1, 3, 2), kernels.no_rule
+        return np.array([rule.coefficients(rho) for rho in ratios]).reshape(-1, 3, 2), kernels.no_rule.dispatcher
     key = rule.source_hash
     if key not in _functions:
         inner = compiled_with_helpers(rule.function, nb.njit)

@@ -27,7 +27,8 @@ from algorithms.compiling import (
 )  # fmt: skip
 from algorithms.experience.draws import Sampling, draw
 
-RULE_SIGNATURE = types.UniTuple(types.float64, 3)(types.float64, types.float64, types.float64)
+THREE = types.UniTuple(types.float64, 3)
+RULE_SIGNATURE = THREE(types.float64, types.float64, types.float64)
 RuleFunction = types.FunctionType(RULE_SIGNATURE)
 
 
@@ -98,7 +99,7 @@ class Sample(NamedTuple):
     rho: float
 
 
-@nb.njit(RULE_SIGNATURE)
+@compiled(Number, Number, Number, returns=THREE)
 def no_rule(delta, u, rho):
     """Placeholder: a linear rule needs no function."""
     return (0.0, 0.0, 0.0)

@@ -9,11 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).parents[2]
 
 
+COMMAND = "from harness.cli import main; main()"
+
+
 def dgtd(*words: str, cwd: Path | None = None, env: dict | None = None) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", "from harness.cli import main; main()", *words]
+    """The command; in an interpreter started from nothing if it has an environment of its own."""
+    if env is None:
+        return forked.run(COMMAND, *words, cwd=cwd or ROOT)
+    command = [sys.executable, "-c", COMMAND, *words]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd or ROOT, env=env)
 
 

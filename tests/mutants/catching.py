@@ -7,20 +7,19 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import forked
+from tests.forked import PYTEST, THREADS
 from tests.mutants.mutant import RULE, Catcher
 
 FOLDERS = ("algorithms", "harness", "suites", "tests", "examples", "docs")
 FILES = ("pyproject.toml", "README.md", "Makefile", "asv.conf.json", "CHANGELOG.md")
 SOURCES = (".py", ".toml", ".json", ".css", ".js", ".conf")  # what can decide a verdict: pages and pictures can't
 PATIENCE = 900.0  # seconds for one command
-THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 COMMAND = "import sys; from harness.cli import main; sys.exit(main())"
 WHERE = "import algorithms, harness, suites; print(algorithms.__file__, harness.__file__, suites.__file__)"
 
@@ -83,7 +82,7 @@ class Place:
         declare(place.sources)
         return place
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, code: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Python in the copy: its modules win over installed ones, and its compiled code is its own."""
         environment = os.environ | THREADS | {
             "PYTHONPATH": str(self.sources),
@@ -93,24 +92,14 @@ class Place:
             "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis"),
         }  # fmt: skip
         environment.pop("DGTD_STORE", None)
-        with subprocess.Popen(
-            [sys.executable, *words], cwd=self.sources, env=environment, text=True, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:  # fmt: skip
-            try:
-                out, errors = process.communicate(timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                out, errors = process.communicate()
-                errors += f"\nmore than {PATIENCE:g} s"
-            except BaseException:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise
-        return subprocess.CompletedProcess(words, process.returncode, out, errors)
+        done = forked.run(code, *words, cwd=self.sources, env=environment, timeout=PATIENCE)
+        if done.late:
+            done.stderr += f"\nmore than {PATIENCE:g} s"
+        return done
 
     def check(self) -> None:
         """RuntimeError if the modules that run are not those of the copy."""
-        found = self.run("-c", WHERE).stdout.split()
+        found = self.run(WHERE).stdout.split()
         if len(found) != 3 or not all(Path(file).is_relative_to(self.sources) for file in found):
             raise RuntimeError(f"the copy in {self.sources} is not what runs, but {found}")
 
@@ -119,7 +108,7 @@ class Place:
     def statuses(self, suite: str, prefix: str, rule: bool, store: str) -> dict[str, str]:
         """Claim → status, of the claims whose id starts so; empty if the command gave no ledger."""
         words = ["suite", suite, "--claim", prefix, "--json", "--store", str(self.folder / store)]
-        done = self.run("-c", COMMAND, *words, *(["--rule", RULE] if rule else []))
+        done = self.run(COMMAND, *words, *(["--rule", RULE] if rule else []))
         try:
             return {entry["id"]: entry["status"] for entry in json.loads(done.stdout)["claims"]}
         except (ValueError, KeyError, TypeError):
@@ -131,8 +120,7 @@ class Place:
         """(those that ran, those that failed) of tests, by file and function, whatever their parameters."""
         if not names:
             return set(), set()
-        words = ["-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-rA", "--no-header", *names]
-        done = self.run(*words)
+        done = self.run(PYTEST, "-p", "no:cacheprovider", "-p", "no:xdist", "-rA", "--no-header", *names)
         lines = re.findall(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+::\w+)", done.stdout, re.M)
         ran = {name for word, name in lines if word in ("PASSED", "FAILED")}
         bad = {name for word, name in lines if word == "FAILED"} if done.returncode == 1 else set()

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,6 +13,7 @@ from harness.judging.claims import BUDGET, Claim, Setting
 from harness.judging.conformance import examine
 from harness.judging.ledger import Entry, collect, exit_code, judge, share
 from harness.judging.verdicts import Verdict, exactly
+from tests import forked
 from tests.harness.test_cli import ROOT, dgtd
 
 WRONG = """
@@ -95,8 +95,7 @@ def test_the_worked_example_is_judged_by_its_promises():
 
 
 def run_pytest(*words: str, cwd: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+    return forked.run(forked.PYTEST, "-p", "no:cacheprovider", *words, cwd=cwd)
 
 
 def test_pytest_collects_one_test_a_claim(wrong, tmp_path):

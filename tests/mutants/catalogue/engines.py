@@ -80,20 +80,18 @@ MUTANTS = (
     Mutant(
         "linear: kappa's decay ignored in a run",
         KERNELS,
-        "keep = 1.0 - beta * w_decay",
+        "keep = 1.0 - beta * moves.w_decay",
         "keep = 1.0",
         ("claim:engines/linear/loop/plain/tdrc(kappa=0.5)",),
     ),
     Mutant(
         "linear: w before theta, theta's step uses the new w",
         KERNELS,
-        "                _apply(theta, w, features, features, at, work, alpha, beta, keep)\n",
+        "            _apply(theta, w, features, features, at, work, alpha, beta, keep)\n",
         (
-            "                before_w[:, :] = theta\n"
-            "                _apply(before_w, w, features, features, at, work, alpha, beta, keep)\n"
-            "                _cotangents(theta, w, features, features, shifts, linear, c, at, rule, work)\n"
-            "                before_theta[:, :] = w\n"
-            "                _apply(theta, before_theta, features, features, at, work, alpha, beta, keep)\n"
+            "            _apply(theta, w, features, features, at, work, 0.0, beta, keep)\n"
+            "            _cotangents(theta, w, features, features, shifts, data.linear, data.coefficients, at, rule, work)\n"
+            "            _apply(theta, w, features, features, at, work, alpha, 0.0, 1.0)\n"
         ),
         ("claim:engines/linear/loop/plain/gtd2",),
     ),

@@ -6,37 +6,39 @@ KERNELS = "algorithms/engines/kernels.py"
 LOOP = "algorithms/engines/compiled_loop.py"
 
 AVERAGING = (
-    "                if averaging and half == halves - 1:  # average the point whose field moves the iterate\n"
-    "                    masses[lane] += alpha\n"
-    "                    average(theta_mean, theta, alpha / masses[lane])\n"
-    "                    average(w_mean, w, alpha / masses[lane])\n"
+    "            if moves.averaging and half == halves - 1:  # average the point whose field moves the iterate\n"
+    "                lanes.mass[lane] += alpha\n"
+    "                average(theta_mean, theta, alpha / lanes.mass[lane])\n"
+    "                average(w_mean, w, alpha / lanes.mass[lane])\n"
 )
 STEPPING = (
-    "                keep = 1.0 - beta * w_decay\n"
-    "                if half < halves - 1:\n"
-    "                    before_theta[:, :] = theta\n"
-    "                    before_w[:, :] = w\n"
-    "                elif extragradient:  # step from the starting point, with the midpoint's field (including κ's part)\n"
-    "                    keep = 1.0\n"
-    "                    for j in range(n):\n"
-    "                        for i in range(k):\n"
-    "                            theta[j, i] = before_theta[j, i]\n"
-    "                            w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]\n"
-    "                _apply(theta, w, features, features, at, work, alpha, beta, keep)\n"
+    "            keep = 1.0 - beta * moves.w_decay\n"
+    "            if half < halves - 1:\n"
+    "                for j in range(n):  # element by element: to copy a slice, numba would allocate\n"
+    "                    for i in range(k):\n"
+    "                        before_theta[j, i] = theta[j, i]\n"
+    "                        before_w[j, i] = w[j, i]\n"
+    "            elif moves.extragradient:  # step from the starting point, with the midpoint's field (including κ's part)\n"
+    "                keep = 1.0\n"
+    "                for j in range(n):\n"
+    "                    for i in range(k):\n"
+    "                        theta[j, i] = before_theta[j, i]\n"
+    "                        w[j, i] = before_w[j, i] - beta * moves.w_decay * w[j, i]\n"
+    "            _apply(theta, w, features, features, at, work, alpha, beta, keep)\n"
 )
 
 MUTANTS = (
     Mutant(
         "linear run: the radius is ignored",
         KERNELS,
-        "    projecting = radius < np.inf\n",
-        "    projecting = False\n",
+        "            if moves.radius < np.inf:\n",
+        "            if False:\n",
         ("claim:engines/linear/loop/projected/gtd2",),
     ),
     Mutant(
         "linear run: w is not projected",
         KERNELS,
-        "                    project(w, radius)\n",
+        "                project(w, moves.radius)\n",
         "",
         ("claim:engines/linear/loop/projected/gtd2",),
     ),
@@ -57,66 +59,57 @@ MUTANTS = (
     Mutant(
         "linear run: averages weighted equally",
         KERNELS,
-        "masses[lane] += alpha\n",
-        "masses[lane] += 1.0\n",
+        "lanes.mass[lane] += alpha\n",
+        "lanes.mass[lane] += 1.0\n",
         ("claim:engines/linear/loop/averaged/gtd2",),
     ),
     Mutant(
         "linear run: w's average is theta's",
         KERNELS,
-        "average(w_mean, w, alpha / masses[lane])",
-        "average(w_mean, theta, alpha / masses[lane])",
+        "average(w_mean, w, alpha / lanes.mass[lane])",
+        "average(w_mean, theta, alpha / lanes.mass[lane])",
         ("claim:engines/linear/loop/averaged/gtd2",),
     ),
     Mutant(
         "linear run: Mirror-Prox averages where it starts",
         KERNELS,
-        "if averaging and half == halves - 1:",
-        "if averaging and half == 0:",
+        "if moves.averaging and half == halves - 1:",
+        "if moves.averaging and half == 0:",
         ("claim:engines/linear/loop/mirror-prox/gtd2",),
     ),
     Mutant(
         "linear run: Mirror-Prox on one sample twice",
         KERNELS,
-        (
-            "                left, outcome, here = draw(stream, table, here)\n"
-            "                at = Sample(left, next_state[outcome], pairs[outcome], ratios[outcome], "
-            "rhos[outcome])\n"
-        ),
-        (
-            "                if half == 0:\n"
-            "                    left, outcome, here = draw(stream, table, here)\n"
-            "                at = Sample(left, next_state[outcome], pairs[outcome], ratios[outcome], "
-            "rhos[outcome])\n"
-        ),
+        "            left, outcome, here = draw(stream, table, here)\n",
+        "            if half == 0:\n                left, outcome, here = draw(stream, table, here)\n",
         ("claim:engines/linear/loop/mirror-prox/gtd2",),
     ),
     Mutant(
         "linear run: Mirror-Prox steps from the midpoint",
         KERNELS,
-        "                            theta[j, i] = before_theta[j, i]\n",
-        "                            pass\n",
+        "                        theta[j, i] = before_theta[j, i]\n",
+        "                        pass\n",
         ("claim:rates/one-step/extragradient",),
     ),
     Mutant(
         "linear run: Mirror-Prox's w steps from the midpoint",
         KERNELS,
-        "w[j, i] = before_w[j, i] - beta * w_decay * w[j, i]",
-        "w[j, i] = w[j, i] - beta * w_decay * w[j, i]",
+        "w[j, i] = before_w[j, i] - beta * moves.w_decay * w[j, i]",
+        "w[j, i] = w[j, i] - beta * moves.w_decay * w[j, i]",
         ("claim:rates/one-step/extragradient",),
     ),
     Mutant(
         "linear run: beta's schedule for alpha",
         KERNELS,
-        "alphas[lane] * alpha_factor[step]",
-        "alphas[lane] * beta_factor[step]",
+        "moves.alpha[lane] * moves.alpha_factor[step]",
+        "moves.alpha[lane] * moves.beta_factor[step]",
         ("claim:engines/linear/loop/scheduled/gtd2",),
     ),
     Mutant(
         "linear run: alpha's schedule for beta",
         KERNELS,
-        "betas[lane] * beta_factor[step]",
-        "betas[lane] * alpha_factor[step]",
+        "moves.beta[lane] * moves.beta_factor[step]",
+        "moves.beta[lane] * moves.alpha_factor[step]",
         ("claim:engines/linear/loop/scheduled/gtd2",),
     ),
     Mutant(
@@ -129,22 +122,22 @@ MUTANTS = (
     Mutant(
         "linear run: snapshots one step early",
         KERNELS,
-        "at_steps[next_snapshot] == first + step:",
-        "at_steps[next_snapshot] == first + step + (step > 0):",
+        "snapshots.at[next_snapshot] == moves.first + step:",
+        "snapshots.at[next_snapshot] == moves.first + step + (step > 0):",
         ("test:tests/algorithms/engines/test_linear_runs.py::test_a_run_is_the_run_written_out",),
     ),
     Mutant(
         "linear run: the state a lane is in is not kept",
         KERNELS,
-        "        states[lane] = here\n",
-        "        pass\n",
+        "    lanes.state[lane] = here\n",
+        "    pass\n",
         ("claim:engines/linear/loop/plain/gtd2",),
     ),
     Mutant(
         "linear run: deaths dated from the start of the run",
         KERNELS,
-        "died[lane] = first + step",
-        "died[lane] = step",
+        "lanes.died[lane] = moves.first + step",
+        "lanes.died[lane] = step",
         (
             (
                 "test:tests/algorithms/engines/test_linear_runs.py"

@@ -21,10 +21,10 @@ MUTANTS = (
     Mutant(
         "curve: an average that does not weigh by step sizes",
         LOOP,
-        """                    masses[lane] += alpha
-                    average(theta_mean, theta, alpha / masses[lane])""",
-        """                    masses[lane] += 1.0
-                    average(theta_mean, theta, 1.0 / masses[lane])""",
+        """                lanes.mass[lane] += alpha
+                average(theta_mean, theta, alpha / lanes.mass[lane])""",
+        """                lanes.mass[lane] += 1.0
+                average(theta_mean, theta, 1.0 / lanes.mass[lane])""",
         (f"{CURVE}/boyan/scheduled-average/gtd2",),
     ),
     Mutant(

@@ -1,0 +1,146 @@
+"""Python in a process of its own, without the seconds that it takes to import torch, numba and scipy.
+
+A nursery imports other people's packages, and nothing of ours; every command is a fork of it, which imports our code
+from where it is told to. So it is a fresh process in all that a test can see: its own modules, environment, folder,
+signals and end.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+PACKAGES = (
+    "numpy", "scipy.stats", "scipy.optimize", "scipy.linalg", "torch", "torch.func", "numba", "numba.extending",
+    "matplotlib.pyplot", "matplotlib.figure", "typer.testing", "rich.console", "rich.table", "rich.progress", "pebble",
+)  # fmt: skip
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+PYTEST = "import runpy; runpy.run_module('pytest', run_name='__main__', alter_sys=True)"
+NURSERY = """
+import atexit, gc, importlib, json, os, sys, threading, traceback
+for name in json.loads(sys.argv[1]):
+    importlib.import_module(name)
+
+def fresh(request):
+    os.setsid()
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    kept = sys.stdout.encoding, sys.stdout.errors
+    for number, path, mode in ((0, os.devnull, "r"), (1, request["out"], "w"), (2, request["err"], "w")):
+        with open(path, mode) as file:
+            os.dup2(file.fileno(), number)
+    sys.stdin = open(0, closefd=False)
+    sys.stdout = open(1, "w", encoding=kept[0], errors=kept[1], closefd=False)
+    sys.stderr = open(2, "w", encoding=kept[0], errors="backslashreplace", buffering=1, closefd=False)
+    sys.path[:] = ["", *os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path[1:]]
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    sys.argv = ["-c", *request["words"]]
+
+def end():
+    # As an interpreter ends, but for taking all modules apart, which takes most of a second with torch among them.
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+
+def exit_code(code):
+    try:
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    except SystemExit as stop:
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code or 0
+        print(stop.code, file=sys.stderr)
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+gc.collect()
+gc.freeze()
+for line in sys.stdin.buffer:
+    request = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        fresh(request)
+        status = exit_code(request["code"])
+        end()
+        os._exit(status)
+    os.write(1, f"{child}\\n".encode())
+    os.write(1, f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\\n".encode())
+"""
+
+
+class Nursery:
+    """One process that forks; a command at a time."""
+
+    def __init__(self) -> None:
+        words = [sys.executable, "-c", NURSERY, json.dumps(PACKAGES)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(words, **pipes, cwd="/", env=os.environ | THREADS)
+        atexit.register(self.close)
+
+    def run(self, code: str, words: list[str], cwd: Path, env: dict[str, str], timeout: float | None) -> Finished:
+        """Run it to its end, or kill it and all that it started."""
+        with tempfile.TemporaryDirectory(prefix="dgtd-forked-") as folder:
+            out, err = Path(folder) / "out", Path(folder) / "err"
+            request = {
+                "code": code, "words": words, "cwd": str(cwd), "env": env, "out": str(out), "err": str(err),
+            }  # fmt: skip
+            assert self.process.stdin is not None
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+            child, late = int(self._line()), False
+            try:
+                if timeout is not None and not select.select([self.process.stdout], [], [], timeout)[0]:
+                    os.killpg(child, signal.SIGKILL)
+                    late = True
+                status = int(self._line())
+            except BaseException:
+                os.killpg(child, signal.SIGKILL)
+                self._line()
+                raise
+            texts = [path.read_text(encoding="utf-8", errors="replace") for path in (out, err)]
+        return Finished([*words], status, *texts, late=late)
+
+    def _line(self) -> bytes:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("the process that forks has ended")
+        return line
+
+    def close(self) -> None:
+        """End it: it reads no more."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+
+class Finished(subprocess.CompletedProcess[str]):
+    """What a command left behind; `late` if it was killed at its limit."""
+
+    def __init__(self, args: list[str], returncode: int, stdout: str, stderr: str, late: bool = False) -> None:
+        super().__init__(args, returncode, stdout, stderr)
+        self.late = late
+
+
+_nurseries = threading.local()  # one a thread: a nursery waits for its child
+
+
+def run(code: str, *words: str, cwd: Path, env: dict[str, str] | None = None, timeout: float | None = None) -> Finished:
+    """`python -c code words…`."""
+    if not hasattr(_nurseries, "own"):
+        _nurseries.own = Nursery()
+    return _nurseries.own.run(code, [*words], cwd, dict(os.environ) if env is None else env, timeout)
