@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup compare browser test lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
+.PHONY: help setup compare browser test kernels lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -25,8 +25,12 @@ browser:  ## install Debian's Chromium, which the report's tests drive (they are
 	command -v chromium > /dev/null && command -v chromedriver > /dev/null || \
 	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver > /dev/null)
 
-test: $(READY) lint  ## ruff, the type checker and every test
+test: $(READY)  ## ruff, the type checker and every test
+	$(MAKE) --no-print-directory --jobs 2 lint kernels
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+
+kernels: $(READY)  ## compile what is compiled, once for all processes
+	$(BIN)/python -m tests.kernels
 
 quick: $(READY)  ## the tests that start no process and compile little (132 s of processor time)
 	$(BIN)/python -m pytest -n 2 -m "not slow" tests

@@ -32,6 +32,7 @@ Document = typer.Option(
 RuleText = typer.Option(None, "--rule", help="Judge this rule: a name, or path/to/file.py:function.")
 Profile = typer.Option("ci", "--profile", help="ci, full or paper: how hard to look.")
 Seed = typer.Option(0, "--seed", help="Another seed, other points and lanes.")
+Starts = typer.Option([], "--claim", help="Only the claims whose id starts so. May be given again.")
 
 
 @runs_lanes
@@ -42,7 +43,7 @@ def suite(
     profile: str = Profile,
     rule: str | None = RuleText,
     seed: int = Seed,
-    claim: str = typer.Option("", "--claim", help="Only the claims whose id starts so."),
+    claim: list[str] = Starts,
     junit: Path | None = Junit,
     markdown: Path | None = Markdown,
     document: Path | None = Document,
@@ -154,18 +155,19 @@ def _write_document(entries: list, path: Path, repeat: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _claims(name: str, profile: str, rule: str | None, seed: int, prefix: str) -> tuple[Any, list, Any]:
+def _claims(name: str, profile: str, rule: str | None, seed: int, starts: list[str]) -> tuple[Any, list, Any]:
+    from algorithms.names import unknown
     from harness.judging.claims import Setting
     from harness.judging.ledger import collect, setting_for
     from harness.runs.rule_files import reference, resolve
 
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
     judged = None if rule is None else resolve(reference(rule))
-    claims = [c for c in collect(name, judged, profile) if c.id.startswith(prefix)]
-    if prefix and not claims:
-        from algorithms.names import unknown
-
-        raise unknown("claim", prefix, [c.id for c in collect(name, judged, profile)])
+    claims = collect(name, judged, profile)
+    for start in starts:
+        if not any(c.id.startswith(start) for c in claims):
+            raise unknown("claim", start, [c.id for c in claims])
+    claims = [c for c in claims if c.id.startswith(tuple(starts) or "")]
     claims.sort(key=lambda claim: not _about(claim, judged))  # in every format; the order decides no number
     return setting_for(judged, profile, seed), claims, judged
 
@@ -202,7 +204,7 @@ def explain(
 
     name = claim.split("/")[0]
     find_suites(name)
-    setting, claims, judged = _claims(name, profile, rule, seed, "")
+    setting, claims, judged = _claims(name, profile, rule, seed, [])
     chosen = [c for c in claims if c.id == claim]
     if not chosen:
         raise unknown("claim", claim, [c.id for c in claims])

@@ -113,8 +113,10 @@ class Campaign:
     def warm(self) -> None:
         """Compile once, for all mutants whose file is not compiled."""
         if not self.right.cache.exists():
-            self.right.statuses("rates", "rates/one-step/extragradient", False, "warm.sqlite")
-            self.right.statuses("gradients", "gradients/collision/value/linear/gtd2/sampled-mean", False, "warm.sqlite")
+            self.right.statuses("rates", ["rates/one-step/extragradient"], False, "warm.sqlite")
+            self.right.statuses(
+                "gradients", ["gradients/collision/value/linear/gtd2/sampled-mean"], False, "warm.sqlite"
+            )
 
     # ------------------------------------------------------------------ with one
 

@@ -105,9 +105,10 @@ class Place:
 
     # ------------------------------------------------------------------ claims
 
-    def statuses(self, suite: str, prefix: str, rule: bool, store: str) -> dict[str, str]:
-        """Claim → status, of the claims whose id starts so; empty if the command gave no ledger."""
-        words = ["suite", suite, "--claim", prefix, "--json", "--store", str(self.folder / store)]
+    def statuses(self, suite: str, claims: list[str], rule: bool, store: str) -> dict[str, str]:
+        """Claim → status, of the claims whose ids start so; empty if the command gave no ledger."""
+        only = [word for claim in claims for word in ("--claim", claim)]
+        words = ["suite", suite, *only, "--json", "--store", str(self.folder / store)]
         done = self.run(COMMAND, *words, *(["--rule", RULE] if rule else []))
         try:
             return {entry["id"]: entry["status"] for entry in json.loads(done.stdout)["claims"]}
@@ -131,7 +132,7 @@ class Place:
     def catches(self, catcher: Catcher, rule: bool, turn: int) -> bool:
         """Whether the claim does not pass, or the test fails."""
         if catcher.kind == "claim":
-            found = self.statuses(catcher.suite, catcher.name, rule, f"{turn}.sqlite")
+            found = self.statuses(catcher.suite, [catcher.name], rule, f"{turn}.sqlite")
             return found.get(catcher.name) in catcher.statuses
         return catcher.name in self.failed_tests([catcher.name])[1]
 
@@ -141,7 +142,7 @@ class Place:
         claims = [each for each in catchers if each.kind == "claim"]
         for suite in dict.fromkeys(each.suite for each in claims):
             names = [each for each in claims if each.suite == suite]
-            found = self.statuses(suite, common_start([each.name for each in names]), rule, "right.sqlite")
+            found = self.statuses(suite, [each.name for each in names], rule, "right.sqlite")
             for each in names:
                 status = found.get(each.name, "no entry")
                 if status in each.statuses or status not in ("PASS", "CAUGHT", "VACUOUS"):
@@ -152,12 +153,6 @@ class Place:
             if each.name not in ran or each.name in failed:
                 wrong[each.text] = "FAILED" if each.name in failed else "did not run"
         return wrong
-
-
-def common_start(names: list[str]) -> str:
-    """The longest text that all of them start with."""
-    low, high = min(names), max(names)
-    return low[: next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))]
 
 
 def compiles_anew(root: Path, file: str) -> bool:

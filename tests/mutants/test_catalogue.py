@@ -11,7 +11,7 @@ from harness.judging.ledger import collect
 from harness.runs.rule_files import reference, resolve
 from tests.mutants import campaign
 from tests.mutants.catalogue import MUTANTS, ROOMS, room_of
-from tests.mutants.catching import common_start, compiles_anew
+from tests.mutants.catching import compiles_anew
 from tests.mutants.mutant import RULE_FILE, Catcher, Mutant, changed
 
 ROOT = Path(__file__).parents[2]
@@ -97,11 +97,6 @@ def test_compiled_code_is_made_anew_exactly_where_the_stamp_says():
     assert not compiles_anew(ROOT, "algorithms/rules.py")
     assert not compiles_anew(ROOT, "harness/cost/touches.py")
     assert not compiles_anew(ROOT, RULE_FILE)
-
-
-def test_common_start():
-    assert common_start(["gradients/a/b", "gradients/c"]) == "gradients/"
-    assert common_start(["gradients/a"]) == "gradients/a"
 
 
 def test_results_are_read_back_and_a_torn_line_is_left_out(tmp_path):

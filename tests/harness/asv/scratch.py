@@ -66,6 +66,7 @@ CONFIG = """{
     "version": 1, "project": "tiny", "repo": ".", "branches": ["main"], "dvcs": "git",
     "environment_type": "virtualenv", "pythons": ["3.11"], "benchmark_dir": "benchmarks",
     "env_dir": ".asv/env", "results_dir": ".asv/results", "html_dir": ".asv/html", "launch_method": "spawn",
+    "build_cache_size": 10,
     "build_command": ["python -m pip wheel --no-deps --no-build-isolation -w {build_cache_dir} {build_dir}"],
     "install_command": ["in-dir={env_dir} python -m pip install --no-deps --force-reinstall {wheel_file}"]
 }"""
