@@ -27,7 +27,7 @@ browser:  ## install Debian's Chromium, which the report's tests drive (they are
 
 test: $(READY)  ## ruff, the type checker and every test
 	$(MAKE) --no-print-directory --jobs 2 lint kernels
-	$(BIN)/python -m pytest -n 2 --dist worksteal tests
+	$(BIN)/python -m pytest -n 3 --dist worksteal tests
 
 kernels: $(READY)  ## compile what is compiled, once for all processes
 	$(BIN)/python -m tests.kernels

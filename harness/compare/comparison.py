@@ -222,9 +222,11 @@ def _microseconds(spec: RunSpec) -> float:
     from algorithms.engines.compiled_loop import CompiledLoop
     from harness.cost.timing import seconds
     from harness.runs.cohort import prepared
+    from harness.runs.learning import Learning
     from harness.runs.spec import seeds_of
 
     learning = prepared(spec)
+    assert isinstance(learning, Learning)
     state = learning.start(seeds_of(spec, 0))
     compiled = isinstance(learning.engine, CompiledLoop)
     steps = 500 if compiled else 20

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from harness.runs.learning import Learning
 from harness.runs.spec import Outcome, RunSpec, seeds_of
 from harness.runs.timeouts import GRACE, ended_beyond, time_limit, watched
 from harness.runs.trial import simulate, warm_up
+
+if TYPE_CHECKING:
+    from harness.runs.acting import Acting
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def run_cohort(task: Task) -> CohortResult:
             ready = time.perf_counter()
             metrics, lanes = _run(learning, task.cohort, look)
             seconds = time.perf_counter() - ready
-            if task.twice and not _same(lanes, _run(Learning.of(spec), task.cohort, look)[1]):
+            if task.twice and not _same(lanes, _run(made_of(spec), task.cohort, look)[1]):
                 error_text = (
                     f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
                 )
@@ -124,9 +128,9 @@ def _same(first: list[Lane], second: list[Lane]) -> bool:
     )
 
 
-def _run(learning: Learning, cohort: int, look: Callable[[], None]) -> tuple[tuple[str, ...], list[Lane]]:
+def _run(learning: Learning | Acting, cohort: int, look: Callable[[], None]) -> tuple[tuple[str, ...], list[Lane]]:
     seeds, probe = seeds_of(learning.spec, cohort), learning.spec.probe
-    trial = simulate(learning, seeds, look)
+    trial = simulate(learning, seeds, look) if isinstance(learning, Learning) else learning.simulate(seeds, look)
     diverged = trial.diverged(probe.diverged_above)
     reached = np.zeros(len(seeds), dtype=bool)
     if "rmspbe" in trial.names:
@@ -139,9 +143,19 @@ def _run(learning: Learning, cohort: int, look: Callable[[], None]) -> tuple[tup
     return trial.names, lanes
 
 
+def made_of(spec: RunSpec) -> Learning | Acting:
+    """From data to something that runs."""
+    if spec.place.is_world:
+        from harness.runs.acting import Acting
+
+        return Acting.of(spec)
+    return Learning.of(spec)
+
+
 @lru_cache(maxsize=32)
-def prepared(spec: RunSpec) -> Learning:
+def prepared(spec: RunSpec) -> Learning | Acting:
     """What the cohorts of a run share, with everything compiled."""
-    made = Learning.of(spec)
-    warm_up(made, range(1))
+    made = made_of(spec)
+    if isinstance(made, Learning):
+        warm_up(made, range(1))
     return made

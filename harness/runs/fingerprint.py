@@ -23,18 +23,23 @@ from harness.oracle.problem import Problem
 from harness.plugins import find_problem
 from harness.runs.rule_files import resolve
 from harness.runs.spec import FileRef, RunSpec
+from harness.worlds.world import find_world
 
 # Whatever decides a lane's numbers. Finite problems are their arrays, so no suite is among it.
 DECISIVE = (
-    "algorithms", "harness.oracle", "harness.plugins", "harness.runs.spec", "harness.runs.trial", "harness.runs.cohort",
+    "algorithms", "harness.oracle", "harness.plugins", "harness.worlds", "harness.runs.acting",
+    "harness.runs.spec", "harness.runs.trial", "harness.runs.cohort",
     "harness.runs.learning", "harness.runs.predictors", "harness.runs.rule_files",
 )  # fmt: skip
 
 
 def parts_of(spec: RunSpec) -> dict[str, str]:
     """What the run depends on, part by part: where two differ, this says why."""
-    problem = find_problem(spec.place.problem)
-    ratios = np.unique(problem.mdp.table.rho)
+    if spec.place.is_world:  # its own code is ours; what else decides is a package
+        place, ratios = digest("world", find_world(spec.place.problem).version), np.ones(1)
+    else:
+        problem = find_problem(spec.place.problem)
+        place, ratios = of_problem(problem), np.unique(problem.mdp.table.rho)
     settings = asdict(spec)
     settings["learner"].pop("rule")
     settings["learner"]["predictor"].pop("file")
@@ -42,7 +47,7 @@ def parts_of(spec: RunSpec) -> dict[str, str]:
     update = resolve(rule)
     return {
         "settings": digest(settings),
-        "problem": of_problem(problem),
+        "problem": place,
         "rule": digest(update.fingerprint(ratios), "" if update.linear else _sources(rule)),
         "predictor": "" if network is None else digest(network.function, _sources(network)),
         "code": of_code(DECISIVE),

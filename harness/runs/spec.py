@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Integers, positive, whole
+from algorithms.checks import Integers, positive, whole, within
 from algorithms.names import look_up
 from algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
 from algorithms.targets import target_class
 from harness.plugins import canonical_problem
+from harness.worlds.world import is_world
 
 COHORT = 16  # lanes that run and are stored together, unless a learner says otherwise
 CHECKPOINTS = 25
@@ -56,13 +57,19 @@ class FileRef:
 
 @dataclass(frozen=True)
 class Place:
-    """Where to learn: a problem by its canonical name. `iid`: transitions are drawn independently from d."""
+    """Where to learn: a problem by its canonical name, or a world. `iid`: transitions are drawn one by one from d."""
 
     problem: str
     iid: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "problem", canonical_problem(self.problem))
+        if not self.is_world:
+            object.__setattr__(self, "problem", canonical_problem(self.problem))
+
+    @property
+    def is_world(self) -> bool:
+        """Whether lanes act there, rather than sample a table."""
+        return is_world(self.problem)
 
 
 SCHEDULES: dict[str, type[Constant] | type[PowerLaw]] = {
@@ -119,12 +126,59 @@ class PredictorSpec:
 
 
 @dataclass(frozen=True)
+class Control:
+    """How a learner acts in a world and replays what it saw; α is the rate of Adam for θ.
+
+    v_min, v_max   where the atoms of a law lie         metric   of the target: cramer, or kl (C51)
+    frozen         steps between two copies of the network that is bootstrapped from; 0: from θ itself
+    batch, every   transitions per update, and steps between two; nothing is learnt before `begin` steps
+    explore        ε falls from the first number to the second within `explore_steps` steps
+    """
+
+    gamma: float = 0.99
+    v_min: float = 0.0
+    v_max: float = 100.0
+    metric: str = "cramer"
+    frozen: int = 0
+    w_optimiser: str = "sgd"
+    batch: int = 64
+    every: int = 4
+    capacity: int = 20_000
+    begin: int = 1_000
+    explore: tuple[float, float] = (1.0, 0.05)
+    explore_steps: int = 10_000
+
+    def __post_init__(self) -> None:
+        for name in ("gamma", "v_min", "v_max"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        within("gamma", self.gamma, 0.0, 1.0)
+        within("explore", self.explore, 0.0, 1.0)
+        if self.explore[1] > self.explore[0]:
+            raise ValueError(f"explore must fall, got {self.explore}")
+        if not self.v_min < self.v_max:
+            raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
+        whole("frozen", self.frozen, 0)
+        for name in ("batch", "every", "capacity", "begin", "explore_steps"):
+            whole(name, getattr(self, name), 1)
+        if self.batch > min(self.capacity, self.begin):
+            raise ValueError(
+                f"batch must fit the replay, {min(self.capacity, self.begin)} transitions at first, got {self.batch}"
+            )
+
+    def epsilon(self, step: int) -> float:
+        """The share of random actions at a step."""
+        first, last = self.explore
+        return first + (last - first) * min(1.0, step / self.explore_steps)
+
+
+@dataclass(frozen=True)
 class Learner:
     """What learns there: a rule, a predictor and a target, with step sizes, projection Γ and averages.
 
     start    where a linear predictor starts: at the problem's θ₀, or at zeros
     spread   what a network's first weights, uniform in ±1/√in, are multiplied with
     cohort   lanes that run and are stored together: a wide one is cheaper for small networks
+    control  of a learner that acts in a world
     """
 
     rule: FileRef
@@ -141,6 +195,7 @@ class Learner:
     start: str = "problem"
     spread: float = 1.0
     cohort: int = COHORT
+    control: Control | None = None
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "spread"):
@@ -220,6 +275,7 @@ class RunSpec:
         parts = {
             "rule": _file(learner["rule"]),
             "schedule": StepSchedule(**learner["schedule"]),
+            "control": _control(learner["control"]),
             "predictor": PredictorSpec(**predictor | shape),
         }
         probe = {name: tuple(values["probe"][name]) for name in ("times", "metrics")}
@@ -238,6 +294,10 @@ class RunSpec:
     def with_learner(self, **changes: Any) -> RunSpec:
         """A copy with another learner."""
         return replace(self, learner=replace(self.learner, **changes))
+
+
+def _control(values: dict[str, Any] | None) -> Control | None:
+    return None if values is None else Control(**values | {"explore": tuple(values["explore"])})
 
 
 def _file(values: dict[str, Any] | None) -> Any:

@@ -1,0 +1,155 @@
+"""The engine of agents: stacked networks with an output per action, on batches of replayed transitions.
+
+θ and w are flat, [lanes, d], so that an optimiser is one pass over them. A rule that uses w or follows x' goes through
+the mlp engine's stack of three; any other is plain backprop, with its next predictions from itself or a frozen copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Unpack
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from algorithms.checks import Floats
+from algorithms.engines import batch_heads, network_heads
+from algorithms.engines.compiled_loop import rule_as_data
+from algorithms.engines.layers import Shape
+from algorithms.engines.mlp import MlpEngine, Weights
+from algorithms.engines.tensors import TensorBatch
+from algorithms.experience.replay import Transitions
+from algorithms.names import look_up
+from algorithms.rule import Rule
+from algorithms.targets import CdfTarget, Shift, Target
+
+METRICS = ("cramer", "kl")
+
+
+class ReplayEngine(MlpEngine):
+    """One rule on networks `sizes` = (observations, hidden …), with `actions` outputs of the target's."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        sizes: Sequence[int],
+        target: Target,
+        metric: str = "cramer",
+        dtype: torch.dtype = torch.float32,
+        **shape: Unpack[Shape],
+    ) -> None:
+        super().__init__(rule, sizes, target, dtype, **shape)
+        look_up("metric", metric, dict.fromkeys(METRICS))
+        self.uses_w, self.follows = uses(rule)
+        if metric == "kl" and not isinstance(target, CdfTarget):
+            raise ValueError("metric 'kl' compares laws: the target must be 'cdf', got 'value'")
+        if metric == "kl" and (self.uses_w or self.follows or self.pinned):
+            raise ValueError(f"metric 'kl' is for rules without w on free logits, got {rule.name!r}")
+        coefficients, self._function = rule_as_data(rule, np.ones(1))
+        head, support, projection = network_heads.VALUE, np.zeros(0), 0
+        if isinstance(target, CdfTarget):
+            head, support = network_heads.CDF + self.pinned, target.support
+            projection = batch_heads.PROJECTIONS.index(target.projection)
+        self.setup = batch_heads.Setup(
+            head, self.actions, projection, metric == "kl", rule.curvature, self.uses_w or self.follows, rule.linear,
+            coefficients, support,
+        )  # fmt: skip
+        self._shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
+        self.weights = sum(rows * columns for rows, columns in self._shapes)
+
+    def start(self, streams: Sequence[np.random.Generator]) -> Any:
+        """Random weights, [lanes, d]; each lane uses its own stream."""
+        return np.concatenate([layer.flatten(1).numpy() for layer in self.init(streams)], axis=1)
+
+    def layers(self, flat: Any) -> Weights:
+        """Views of [lanes, d], layer by layer."""
+        sizes, whole = self._shapes, torch.from_numpy(flat)
+        ends = np.cumsum([0, *(rows * columns for rows, columns in sizes)])
+        return [
+            whole[:, low:high].unflatten(1, each)
+            for (low, high), each in zip(pairwise(ends), self._shapes, strict=True)
+        ]
+
+    @torch.no_grad()
+    def values(self, theta: Any, x: Any) -> Any:
+        """[lanes, batch, actions]: the value of each action at x [lanes, batch, k]."""
+        y = self._outputs(self.layers(theta), torch.from_numpy(x).to(self.dtype))[-1]
+        return self.head.means(y.unflatten(-1, (self.actions, self.head.logits))).numpy()
+
+    @torch.no_grad()
+    def laws(self, theta: Any, x: Any) -> Any:
+        """[lanes, batch, actions, n]: the predictions at x [lanes, batch, k]."""
+        return self.predict(self.layers(theta), torch.from_numpy(x).to(self.dtype)).numpy()
+
+    @torch.no_grad()
+    def gradients(self, theta: Any, w: Any, drawn: Transitions, frozen: Any = None) -> tuple[Any, Any, Floats]:
+        """(G_θ, G_w − κw) [lanes, d], averaged over each lane's batch, G_w empty without w; and the lanes' health."""
+        layers = self.layers(theta)
+        x, x_next = (torch.from_numpy(part).to(self.dtype) for part in (drawn.x, drawn.x_next))
+        steps = batch_heads.Steps(drawn.action, drawn.reward, drawn.discount)
+        if self.setup.whole:
+            return self._whole(layers, w, x, x_next, steps)
+        inputs, sums = self._hidden(layers, x)
+        boot = self._outputs(layers if frozen is None else self.layers(frozen), x_next)[-1]
+        out, health = self._head(sums[-1].numpy(), boot.numpy(), 0, steps)
+        g_theta, top = np.empty_like(theta), torch.from_numpy(out)
+        for layer in range(len(layers) - 1, -1, -1):
+            self.layers(g_theta)[layer].copy_(torch.bmm(inputs[layer].mT, top) / x.shape[1])
+            if layer:
+                slope = self.activation.slope(sums[layer - 1], inputs[layer][:, :, :-1])
+                top = torch.bmm(top, layers[layer][:, :-1].mT).mul_(slope)
+        return g_theta, np.empty((len(theta), 0), dtype=theta.dtype), health
+
+    def _whole(
+        self, layers: Weights, w: Any, x: Tensor, x_next: Tensor, steps: batch_heads.Steps
+    ) -> tuple[Any, Any, Floats]:
+        aux, share = self.layers(w), 1.0 / x.shape[1]
+        nothing = torch.empty(0)
+        forward = self._forward(layers, aux, TensorBatch(x, x_next, Shift(None, None, None), nothing))
+        a = forward.sums[-1].numpy()
+        out, health = self._head(a, a, x.shape[1], steps)
+        g_theta, g_w = np.empty_like(w), np.empty_like(w)
+        to_theta, to_w = self.layers(g_theta), self.layers(g_w)
+
+        def collect(layer: int, inputs: Tensor, outputs: Tensor, here: Tensor, tangent: Tensor) -> None:
+            to_theta[layer].copy_(torch.bmm(inputs.mT, outputs) * share)
+            to_w[layer].copy_(torch.bmm(here.mT, tangent) * share)
+
+        self._backward(layers, aux, forward, torch.from_numpy(out), collect)
+        if self.rule.w_decay:
+            g_w -= self.rule.w_decay * w
+        return g_theta, g_w, health
+
+    def _head(self, y: Any, y_next: Any, follows: int, steps: batch_heads.Steps) -> tuple[Any, Floats]:
+        return batch_heads.cotangents(y, y_next, follows, steps, self.setup, self._function, self.target.outputs)
+
+    def _hidden(self, layers: Weights, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        """Each layer's inputs, with the constant column, and its sums."""
+        inputs, sums = [], []
+        h = x.new_ones((*x.shape[:2], x.shape[2] + 1))
+        h[:, :, :-1] = x
+        for layer, v in enumerate(layers):
+            inputs.append(h)
+            sums.append(torch.bmm(h, v))
+            if layer < len(layers) - 1:
+                h = x.new_ones((*x.shape[:2], v.shape[2] + 1))
+                self.activation.value(sums[-1], h[:, :, :-1])
+        return inputs, sums
+
+    def _outputs(self, layers: Weights, x: Tensor) -> list[Tensor]:
+        """Sums of the layers, without what only a backward pass needs."""
+        sums, h = [], x
+        for layer, v in enumerate(layers):
+            sums.append(torch.baddbmm(v[:, -1:], h, v[:, :-1]))
+            h = self.activation.function(sums[-1]) if layer < len(layers) - 1 else h
+        return sums
+
+
+def uses(rule: Rule) -> tuple[bool, bool]:
+    """(whether the rule uses w, whether θ follows the next prediction), found by probing it."""
+    points = [(1.0, 0.0), (0.0, 1.0), (0.7, -1.3), (-2.1, 0.4), (30.0, 5.0)]
+    found = np.array([[float(part) for part in rule.function(delta, u, 1.0)] for delta, u in points])
+    still = np.array([[float(part) for part in rule.function(delta, 0.0, 1.0)] for delta, _ in points])
+    return bool((found[:, 2] != 0).any() or (found != still).any()), bool((found[:, 1] != 0).any())

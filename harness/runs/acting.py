@@ -1,0 +1,152 @@
+"""A learner in a world: lanes act, replay and learn; what is measured is what they earn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from algorithms.agents import Agent, Players
+from algorithms.checks import Floats
+from algorithms.compiling import Floats2, Streams, compiled
+from algorithms.experience.draws import uniform
+from algorithms.experience.replay import Replay
+from algorithms.rule import Rule
+from algorithms.streams import generators, lane_streams
+from algorithms.targets import Target, target_class
+from harness.runs.rule_files import resolve
+from harness.runs.spec import Control, RunSpec
+from harness.runs.trial import Trial
+from harness.worlds.world import WorldInfo, find_world
+
+# return, length: of episodes that ended since the last checkpoint (the last known where none did; 0 before the first)
+# value: what the greedy action was thought to be worth where episodes began; earned: what it was worth, discounted
+NAMES = ("return", "length", "value", "earned", "w_norm")
+LOOK = 64  # steps between two looks at the clock and at Ctrl-C
+
+
+@compiled(Streams, Floats2)
+def _uniforms(streams, out):  # type: ignore[no-untyped-def]
+    """out [lanes, count] ← each lane's own draws."""
+    for lane in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[lane, i] = uniform(streams[lane])
+
+
+@dataclass(frozen=True, eq=False)
+class Acting:
+    """What the lanes of a run in a world share."""
+
+    spec: RunSpec
+    world: WorldInfo
+    rule: Rule
+    target: Target
+
+    @staticmethod
+    def of(spec: RunSpec) -> Acting:
+        """From data to something that runs."""
+        learner, control = spec.learner, spec.learner.control
+        assert control is not None
+        target = target_class(learner.target).over((control.v_min, control.v_max), learner.atoms, learner.projection)
+        made = Acting(spec, find_world(spec.place.problem), resolve(learner.rule), target)
+        _ = made.agent.engine(made.world.observations, made.world.actions)
+        return made
+
+    @property
+    def control(self) -> Control:
+        """How it acts and replays."""
+        assert self.spec.learner.control is not None
+        return self.spec.learner.control
+
+    @cached_property
+    def agent(self) -> Agent:
+        """The row of the table."""
+        predictor, control = self.spec.learner.predictor, self.control
+        return Agent(
+            self.rule, self.target, control.metric, control.frozen, w=control.w_optimiser, hidden=predictor.hidden,
+            activation=predictor.activation,
+        )  # fmt: skip
+
+    def _streams(self, seeds: range, what: str) -> Any:
+        """Named, so that agents share worlds, exploration and first weights lane by lane: lanes are pairs."""
+        axes = dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": what}
+        return lane_streams(self.spec.root_seed, seeds, **axes)
+
+    def players(self, seeds: range) -> Players:
+        """The lanes of these seeds, before their first step."""
+        axes: dict[str, Any] = dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": "weights"}
+        learner = self.spec.learner
+        return Players.start(
+            self.agent, self.world.observations, self.world.actions, generators(self.spec.root_seed, seeds, **axes),
+            learner.alpha, learner.beta,
+        )  # fmt: skip
+
+    def simulate(self, seeds: range, tick: Callable[[], None]) -> Trial:
+        """Act from checkpoint to checkpoint."""
+        control, times, lanes = self.control, self.spec.times(), len(seeds)
+        players, world = self.players(seeds), self.world.make(self._streams(seeds, "world"))
+        replay = Replay(self._streams(seeds, "replay"), control.capacity, self.world.observations)
+        explores, draws = self._streams(seeds, "exploration"), np.empty((lanes, 2))
+        book = _Book(lanes, control.gamma)
+        curves = np.full((len(times), lanes, len(NAMES)), np.nan)
+        done = 0
+        for i, t in enumerate(times):
+            while done < t:
+                _uniforms(explores, draws)
+                seen = world.observation
+                actions = players.act(seen, draws[:, 0], draws[:, 1], control.epsilon(done))
+                moved = world.step(actions)
+                book.enter(moved.reward, moved.terminated | moved.truncated, lambda at: self._worth(players, at), seen)
+                discount = np.where(moved.terminated, 0.0, control.gamma)
+                replay.add(seen, actions, moved.reward, discount, moved.observation)
+                done += 1
+                if done >= control.begin and done % control.every == 0:
+                    players.learn(replay.draw(control.batch), done)
+                players.renew(done)
+                if done % LOOK == 0:
+                    tick()
+            curves[i] = book.close(players)
+            tick()
+        return Trial(times, curves, players.died, NAMES, np.zeros((lanes, 0)))
+
+    def _worth(self, players: Players, at: Any) -> Floats:
+        return players.engine.values(players.theta, at[:, None])[:, 0].max(-1).astype(float)
+
+
+class _Book:
+    """Episodes as they go by, per lane."""
+
+    def __init__(self, lanes: int, gamma: float) -> None:
+        self.gamma = gamma
+        self.total, self.length, self.discounted, self.power = (np.zeros(lanes) for _ in range(4))
+        self.power += 1.0
+        self.thought = np.zeros(lanes)
+        self.sums, self.count = np.zeros((lanes, 4)), np.zeros(lanes)
+        self.last = np.zeros((lanes, 4))
+
+    def enter(self, reward: Floats, ended: Any, worth: Callable[[Any], Floats], seen: Any) -> None:
+        """One step."""
+        fresh = self.length == 0
+        if fresh.any():
+            self.thought = np.where(fresh, worth(seen), self.thought)
+        self.total += reward
+        self.length += 1
+        self.discounted += self.power * reward
+        self.power *= self.gamma
+        if ended.any():
+            row = np.stack([self.total, self.length, self.thought, self.discounted], axis=1)
+            self.sums[ended] += row[ended]
+            self.count += ended
+            for part, start in ((self.total, 0.0), (self.length, 0.0), (self.discounted, 0.0), (self.power, 1.0)):
+                part[ended] = start
+
+    def close(self, players: Players) -> Floats:
+        """[lanes, names] since the last time."""
+        some = self.count > 0
+        self.last[some] = self.sums[some] / self.count[some, None]
+        self.sums[:], self.count[:] = 0.0, 0.0
+        norm = np.sqrt((players.w.astype(float) ** 2).sum(1))
+        return np.concatenate([self.last, norm[:, None]], axis=1)

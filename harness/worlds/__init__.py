@@ -1,0 +1,1 @@
+"""Worlds: lanes of environments, each on a random stream of its own."""

@@ -1,0 +1,115 @@
+"""CartPole, compiled: gymnasium's physics to the last bit (Barto, Sutton, Anderson 1983), starts by lane."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled
+from algorithms.experience.draws import uniform
+from harness.worlds.world import Moved, WorldInfo
+
+GRAVITY, CART, POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02
+TOTAL, LEVER = POLE + CART, POLE * LENGTH
+FAR, STEEP = 2.4, 12 * 2 * math.pi / 360
+START = 0.05  # an episode starts within this of upright and at rest
+
+
+class Lanes(NamedTuple):
+    """state  [lanes, 4]: x, its speed, the angle, its speed   age  [lanes]: steps since the episode began."""
+
+    state: Floats2
+    age: Integers1
+    streams: Streams
+
+
+class Step(NamedTuple):
+    """What a step writes, [lanes]."""
+
+    reward: Floats1
+    terminated: Flags1
+    truncated: Flags1
+
+
+@nb.njit(inline="always")
+def _begin(lanes, lane):
+    for i in range(4):
+        lanes.state[lane, i] = -START + 2 * START * uniform(lanes.streams[lane])
+    lanes.age[lane] = 0
+
+
+@nb.njit(inline="always")
+def _show(lanes, lane, out):
+    for i in range(4):
+        out[lane, i] = np.float32(lanes.state[lane, i])
+
+
+@compiled(Lanes, Singles2)
+def begin(lanes, now):
+    """Every lane starts an episode."""
+    for lane in range(lanes.age.shape[0]):
+        _begin(lanes, lane)
+        _show(lanes, lane, now)
+
+
+@compiled(Lanes, Integers1, Integer, Singles2, Singles2, Step)
+def move(lanes, actions, limit, following, now, out):
+    """Euler's step of every lane: `following` is where it led, `now` where the lane is, perhaps in a new episode."""
+    for lane in range(actions.shape[0]):
+        x, x_dot, theta, theta_dot = (
+            lanes.state[lane, 0], lanes.state[lane, 1], lanes.state[lane, 2], lanes.state[lane, 3],
+        )  # fmt: skip
+        force = FORCE if actions[lane] == 1 else -FORCE
+        cosine, sine = math.cos(theta), math.sin(theta)
+        temp = (force + LEVER * (theta_dot * theta_dot) * sine) / TOTAL
+        turn = (GRAVITY * sine - cosine * temp) / (LENGTH * (4.0 / 3.0 - POLE * (cosine * cosine) / TOTAL))
+        push = temp - LEVER * turn * cosine / TOTAL
+        x, x_dot = x + TAU * x_dot, x_dot + TAU * push
+        theta, theta_dot = theta + TAU * theta_dot, theta_dot + TAU * turn
+        lanes.state[lane, 0], lanes.state[lane, 1] = x, x_dot
+        lanes.state[lane, 2], lanes.state[lane, 3] = theta, theta_dot
+        lanes.age[lane] += 1
+        fell = x < -FAR or x > FAR or theta < -STEEP or theta > STEEP
+        out.reward[lane] = 1.0
+        out.terminated[lane] = fell
+        out.truncated[lane] = not fell and lanes.age[lane] >= limit
+        _show(lanes, lane, following)
+        if fell or lanes.age[lane] >= limit:
+            _begin(lanes, lane)
+        _show(lanes, lane, now)
+
+
+class CartPole:
+    """Lanes of CartPole that are cut off after `limit` steps."""
+
+    actions = 2
+
+    def __init__(self, streams: NDArray[np.uint64], limit: int) -> None:
+        count = len(streams)
+        self.limit = limit
+        self.lanes = Lanes(np.zeros((count, 4)), np.zeros(count, dtype=np.int64), np.array(streams))
+        self.observation = np.zeros((count, 4), dtype=np.float32)
+        begin(self.lanes, self.observation)
+
+    def step(self, actions: NDArray[np.int64]) -> Moved:
+        """Every lane takes its action."""
+        count = len(self.observation)
+        following, now = np.empty((2, count, 4), dtype=np.float32)
+        out = Step(np.empty(count), np.empty(count, dtype=np.bool_), np.empty(count, dtype=np.bool_))
+        move(self.lanes, actions, self.limit, following, now, out)
+        self.observation = now
+        return Moved(following, *out)
+
+
+def _cartpole(name: str, limit: int) -> WorldInfo:
+    return WorldInfo(
+        name, f"a pole on a cart, +1 per step until it falls, at most {limit} steps", 4, 2, limit,
+        lambda streams: CartPole(streams, limit),
+    )  # fmt: skip
+
+
+CARTPOLES = (_cartpole("cartpole-v0", 200), _cartpole("cartpole-v1", 500))

@@ -1,0 +1,83 @@
+"""What a world is, and worlds by name: `cartpole-v0`, `cartpole-v1`, `gym:Acrobot-v1`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.names import unknown
+
+Observations = NDArray[np.float32]
+GYM = "gym:"
+
+
+class Moved(NamedTuple):
+    """What a step gave, lane by lane. `observation` is the true next one, also where the episode ended.
+
+    terminated   the return ends here: the discount is 0. If a step is the last allowed one too, terminated wins
+    truncated    the episode was cut off: a learner goes on from the true observation
+    """
+
+    observation: Observations
+    reward: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+
+
+class World(Protocol):
+    """Lanes of one environment. An episode that ends starts anew in the same step: there is no step without effect."""
+
+    observation: Observations  # [lanes, k]: where the lanes are now
+    actions: int
+
+    def step(self, actions: NDArray[np.int64]) -> Moved:
+        """Every lane takes its action."""
+
+
+@dataclass(frozen=True)
+class WorldInfo:
+    """What is known of a world before it runs: `make` takes lanes' streams [lanes, 4].
+
+    version   what decides its numbers beside our own code: a package and its version
+    """
+
+    name: str
+    summary: str
+    observations: int
+    actions: int
+    limit: int
+    make: Callable[[NDArray[np.uint64]], World]
+    version: str = ""
+
+
+def is_world(name: str) -> bool:
+    """Whether a text names a world rather than a finite problem."""
+    return name.startswith(GYM) or name in _built_in()
+
+
+def find_world(name: str) -> WorldInfo:
+    """A world by name."""
+    if name.startswith(GYM):
+        from harness.worlds.gym import info
+
+        return info(name)
+    found = _built_in().get(name)
+    if found is None:
+        raise unknown("world", name, [*_built_in(), f"{GYM}Acrobot-v1"])
+    return found
+
+
+def known_worlds() -> list[str]:
+    """The names that need no prefix."""
+    return list(_built_in())
+
+
+def _built_in() -> dict[str, WorldInfo]:
+    from harness.worlds.cartpole import CARTPOLES
+
+    made: dict[str, Any] = {info.name: info for info in CARTPOLES}
+    return made

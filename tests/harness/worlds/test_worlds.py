@@ -1,0 +1,91 @@
+"""Worlds: CartPole is gymnasium's to the last bit, and no fake transition reaches a learner."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from algorithms.streams import lane_streams
+from harness.worlds.world import find_world
+
+STEPS = 100_000
+
+
+@pytest.mark.parametrize(("name", "limit"), [("cartpole-v0", 200), ("cartpole-v1", 500)])
+def test_cartpole_is_gymnasiums_to_the_last_bit(name, limit):
+    world = find_world(name).make(lane_streams(0, range(4)))
+    theirs = gymnasium.make("CartPole-v1").unwrapped
+    theirs.reset(seed=0)
+    actions = np.random.default_rng(0).integers(2, size=(STEPS // 4, 4))
+    balanced = np.zeros(4, dtype=int)
+    ended = cut = 0
+    for chosen in actions:
+        lean = world.lanes.state[:, 2] + 0.5 * world.lanes.state[:, 3]  # two lanes are held upright: some are cut off
+        chosen[:2] = (lean > 0)[:2]
+        before, age = world.lanes.state.copy(), world.lanes.age.copy()
+        moved = world.step(chosen)
+        for lane in range(4):
+            theirs.state, theirs.steps_beyond_terminated = tuple(before[lane]), None
+            observation, reward, terminated, _, _ = theirs.step(int(chosen[lane]))
+            assert moved.observation[lane].tobytes() == observation.tobytes()
+            assert moved.reward[lane] == reward
+            assert moved.terminated[lane] == terminated
+            assert moved.truncated[lane] == (age[lane] + 1 >= limit and not terminated)
+        over = moved.terminated | moved.truncated
+        assert (world.lanes.age[over] == 0).all()
+        assert (abs(world.lanes.state[over]) <= 0.05).all()
+        np.testing.assert_array_equal(world.observation, world.lanes.state.astype(np.float32))
+        balanced += moved.truncated
+        ended, cut = ended + moved.terminated.sum(), cut + moved.truncated.sum()
+    assert ended > 100
+    assert cut > 10
+
+
+def test_a_fall_on_the_last_allowed_step_is_terminated():
+    world = find_world("cartpole-v0").make(lane_streams(0, range(1)))
+    world.lanes.age[0] = 199
+    world.lanes.state[0] = (2.39, 5.0, 0.0, 0.0)
+    moved = world.step(np.array([1]))
+    assert moved.terminated[0]
+    assert not moved.truncated[0]
+
+
+def test_a_lane_does_not_depend_on_its_neighbours():
+    many, one = (find_world("cartpole-v1").make(lane_streams(0, range(n))) for n in (5, 1))
+    for step in range(500):
+        action = step % 3 // 2
+        a, b = many.step(np.full(5, action)), one.step(np.array([action]))
+        assert a.observation[0].tobytes() == b.observation[0].tobytes()
+
+
+def test_gymnasiums_own_loop_sees_the_same_transitions():
+    """Termination, truncation and both, through our wrapper and by hand."""
+    streams = lane_streams(0, range(2))
+    world = find_world("gym:CartPole-v1").make(streams)
+    rng = np.random.default_rng(0)
+    env = gymnasium.make("CartPole-v1")
+    seeds = np.random.default_rng(list(map(int, streams[0])))
+    now, _ = env.reset(seed=int(seeds.integers(2**31)))
+    for _ in range(2000):
+        np.testing.assert_array_equal(world.observation[0], now)
+        actions = rng.integers(2, size=2)
+        moved = world.step(actions)
+        now, reward, terminated, truncated, _ = env.step(int(actions[0]))
+        np.testing.assert_array_equal(moved.observation[0], now)
+        assert (moved.reward[0], moved.terminated[0]) == (reward, terminated)
+        assert moved.truncated[0] == (truncated and not terminated)
+        if terminated or truncated:
+            now, _ = env.reset(seed=int(seeds.integers(2**31)))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cartpole-v2", "no world 'cartpole-v2'; did you mean 'cartpole-v"),
+        ("gym:CartPol-v1", "did you mean 'gym:CartPole-v"),
+        ("gym:Pendulum-v1", "must have discrete actions"),
+        ("gym:FrozenLake-v1", "must show a vector"),
+    ],
+)
+def test_a_world_that_is_none_is_refused_by_name(name, words):
+    with pytest.raises(ValueError, match=words):
+        find_world(name)
