@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,21 +25,6 @@ from algorithms.experience.replay import Transitions
 from algorithms.optimisers import optimiser
 from algorithms.rule import Rule
 from algorithms.targets import Target
-
-
-class Row(NamedTuple):
-    """A published agent: the words that its name stands for."""
-
-    rule: str
-    target: str
-    metric: str
-    frozen: int
-
-
-PUBLISHED = {
-    "dqn": Row("td", "value", "cramer", 500),  # Mnih et al. 2015, with the squared error
-    "c51": Row("td", "cdf", "kl", 500),  # Bellemare et al. 2017
-}
 
 
 @dataclass(frozen=True)
@@ -96,10 +81,11 @@ class Players:
         engine = agent.engine(observations, actions, dtype)
         return Players(agent, engine, engine.start(streams), alpha, beta)
 
-    def act(self, observation: Any, explore: Floats, choice: Floats, epsilon: float) -> Integers:
-        """ε-greedy. explore, choice  [lanes]: uniform draws of each lane's own."""
-        greedy = self.engine.values(self.theta, observation[:, None])[:, 0].argmax(-1)
-        return np.where(explore < epsilon, (choice * self.engine.actions).astype(np.int64), greedy)
+    def act(self, observation: Any, explore: Floats, choice: Floats, epsilon: float) -> tuple[Integers, Floats]:
+        """ε-greedy actions, and the best one's value. explore, choice  [lanes]: uniform draws of each lane's own."""
+        values = self.engine.values(self.theta, observation[:, None])[:, 0]
+        random = (choice * self.engine.actions).astype(np.int64)
+        return np.where(explore < epsilon, random, values.argmax(-1)), values.max(-1)
 
     def learn(self, drawn: Transitions, step: int) -> None:
         """One update of every lane; a lane whose numbers are not finite is dated, and disturbs no other."""

@@ -11,28 +11,34 @@ import numpy as np
 from numba import types
 
 from algorithms.checks import Floats, positive
-from algorithms.compiling import Floats1, Integer, compiled
+from algorithms.compiling import compiled
 from algorithms.names import look_up
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
-def _adam(theta, direction, rate, first, second, count):  # type: ignore[no-untyped-def]
-    """Kingma and Ba (2015), with torch's defaults and order of operations."""
-    correct1, correct2 = 1.0 - BETA1**count, np.sqrt(1.0 - BETA2**count)
+def _adam(theta, direction, size, first, second, numbers):  # type: ignore[no-untyped-def]
+    """Kingma and Ba (2015), with torch's defaults and order of operations.
+
+    numbers  [6] are of theta's own precision: with a float64 constant among them the loop would not vectorise.
+    """
+    keep1, take1, keep2, take2, correct, epsilon = (
+        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5],
+    )  # fmt: skip
     for lane in range(theta.shape[0]):
-        size = rate[lane] / correct1
+        move = size[lane]
         for i in range(theta.shape[1]):
             g = direction[lane, i]
-            m = BETA1 * first[lane, i] + (1.0 - BETA1) * g
-            v = BETA2 * second[lane, i] + (1.0 - BETA2) * g * g
-            first[lane, i], second[lane, i] = m, v
-            theta[lane, i] -= size * m / (np.sqrt(v) / correct2 + EPSILON)
+            m = keep1 * first[lane, i] + take1 * g
+            v = keep2 * second[lane, i] + take2 * g * g
+            first[lane, i] = m
+            second[lane, i] = v
+            theta[lane, i] -= move * m / (np.sqrt(v) / correct + epsilon)
 
 
 def _kernel(number: Any) -> Any:
-    matrix = types.Array(number, 2, "C")
-    return compiled(matrix, matrix, Floats1, matrix, matrix, Integer, fastmath=True)(_adam)
+    matrix, vector = types.Array(number, 2, "C"), types.Array(number, 1, "C")
+    return compiled(matrix, matrix, vector, matrix, matrix, vector, fastmath=True)(_adam)
 
 
 _KERNELS = {np.dtype(np.float32): _kernel(types.float32), np.dtype(np.float64): _kernel(types.float64)}
@@ -49,7 +55,10 @@ class Adam:
     def step(self, theta: Any, direction: Any) -> None:
         """In place."""
         self.count += 1
-        _KERNELS[theta.dtype](theta, direction, self.rate, self.first, self.second, self.count)
+        size = (self.rate / (1.0 - BETA1**self.count)).astype(theta.dtype)
+        correct = np.sqrt(1.0 - BETA2**self.count)
+        numbers = np.array([BETA1, 1.0 - BETA1, BETA2, 1.0 - BETA2, correct, EPSILON], dtype=theta.dtype)
+        _KERNELS[theta.dtype](theta, direction, size, self.first, self.second, numbers)
 
 
 class Sgd:

@@ -24,6 +24,7 @@ from harness.commands import (
     store,
     suite,
     sweep,
+    world,
 )
 from harness.commands.output import Command, printable
 from harness.interrupts import deaf, listening
@@ -44,6 +45,7 @@ app.add_typer(new.app, name="new")
 app.add_typer(problem.app, name="problem")
 app.add_typer(rule.app, name="rule")
 app.add_typer(store.app, name="store")
+app.add_typer(world.app, name="world")
 for _command in (
     compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, curve.curve, run.run, run.runs,
     export.export, diff.diff, doctor.doctor, gate.gate,

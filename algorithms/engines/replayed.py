@@ -56,21 +56,32 @@ class ReplayEngine(MlpEngine):
             head, self.actions, projection, metric == "kl", rule.curvature, self.uses_w or self.follows, rule.linear,
             coefficients, support,
         )  # fmt: skip
-        self._shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
-        self.weights = sum(rows * columns for rows, columns in self._shapes)
+        self.shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
+        self.weights = sum(rows * columns for rows, columns in self.shapes)
+        self._views: dict[tuple[int, tuple[int, ...]], Weights] = {}
+        self._kept: dict[tuple[str, int], Any] = {}
 
     def start(self, streams: Sequence[np.random.Generator]) -> Any:
         """Random weights, [lanes, d]; each lane uses its own stream."""
         return np.concatenate([layer.flatten(1).numpy() for layer in self.init(streams)], axis=1)
 
     def layers(self, flat: Any) -> Weights:
-        """Views of [lanes, d], layer by layer."""
-        sizes, whole = self._shapes, torch.from_numpy(flat)
-        ends = np.cumsum([0, *(rows * columns for rows, columns in sizes)])
-        return [
-            whole[:, low:high].unflatten(1, each)
-            for (low, high), each in zip(pairwise(ends), self._shapes, strict=True)
-        ]
+        """Views of [lanes, d], layer by layer; made once for an array, since weights are changed in place."""
+        key = (flat.__array_interface__["data"][0], flat.shape)
+        if key not in self._views:
+            sizes, whole = self.shapes, torch.from_numpy(flat)
+            ends = np.cumsum([0, *(rows * columns for rows, columns in sizes)])
+            self._views[key] = [
+                whole[:, low:high].unflatten(1, each) for (low, high), each in zip(pairwise(ends), sizes, strict=True)
+            ]
+        return self._views[key]
+
+    def _room(self, name: str, like: Any) -> Any:
+        """An array for directions, kept between calls."""
+        key = (name, len(like))
+        if key not in self._kept:
+            self._kept[key] = np.empty_like(like)
+        return self._kept[key]
 
     @torch.no_grad()
     def values(self, theta: Any, x: Any) -> Any:
@@ -85,7 +96,10 @@ class ReplayEngine(MlpEngine):
 
     @torch.no_grad()
     def gradients(self, theta: Any, w: Any, drawn: Transitions, frozen: Any = None) -> tuple[Any, Any, Floats]:
-        """(G_θ, G_w − κw) [lanes, d], averaged over each lane's batch, G_w empty without w; and the lanes' health."""
+        """(G_θ, G_w − κw) [lanes, d], averaged over each lane's batch, G_w empty without w; and the lanes' health.
+
+        The next call writes into the same arrays.
+        """
         layers = self.layers(theta)
         x, x_next = (torch.from_numpy(part).to(self.dtype) for part in (drawn.x, drawn.x_next))
         steps = batch_heads.Steps(drawn.action, drawn.reward, drawn.discount)
@@ -94,7 +108,7 @@ class ReplayEngine(MlpEngine):
         inputs, sums = self._hidden(layers, x)
         boot = self._outputs(layers if frozen is None else self.layers(frozen), x_next)[-1]
         out, health = self._head(sums[-1].numpy(), boot.numpy(), 0, steps)
-        g_theta, top = np.empty_like(theta), torch.from_numpy(out)
+        g_theta, top = self._room("theta", theta), torch.from_numpy(out)
         for layer in range(len(layers) - 1, -1, -1):
             self.layers(g_theta)[layer].copy_(torch.bmm(inputs[layer].mT, top) / x.shape[1])
             if layer:
@@ -110,7 +124,7 @@ class ReplayEngine(MlpEngine):
         forward = self._forward(layers, aux, TensorBatch(x, x_next, Shift(None, None, None), nothing))
         a = forward.sums[-1].numpy()
         out, health = self._head(a, a, x.shape[1], steps)
-        g_theta, g_w = np.empty_like(w), np.empty_like(w)
+        g_theta, g_w = self._room("theta", w), self._room("w", w)
         to_theta, to_w = self.layers(g_theta), self.layers(g_w)
 
         def collect(layer: int, inputs: Tensor, outputs: Tensor, here: Tensor, tangent: Tensor) -> None:

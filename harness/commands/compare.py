@@ -24,8 +24,10 @@ OutFolder = typer.Option(
 @runs_lanes
 def compare(
     where: Where,
-    problems: str = typer.Option(PROBLEMS, help="Problems, separated by commas."),
-    rules: str = typer.Option(RULES, help="Rules, separated by commas: names, or path/to/file.py:function."),
+    problems: str = typer.Option(PROBLEMS, help="Problems, or worlds as in cartpole-v1, separated by commas."),
+    rules: str = typer.Option(
+        RULES, help="Names, or path/to/file.py:function, separated by commas. In a world also dqn, c51."
+    ),
     targets: str = typer.Option("value,cdf", help="value, cdf (the distributional form), or both."),
     seeds: int = typer.Option(30, help="Paired seeds: 0 … n − 1."),
     steps: int = typer.Option(50_000, help="Steps per lane."),
@@ -44,6 +46,7 @@ def compare(
     """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
     from dataclasses import replace
 
+    from algorithms.published import PUBLISHED
     from algorithms.stepping import check_steps
     from harness.commands.progress import progress
     from harness.compare.across import across
@@ -51,11 +54,21 @@ def compare(
     from harness.compare.comparison import as_dict
     from harness.compare.comparison import compare as weigh
     from harness.compare.contest import Contest, choose
-    from harness.report.page import page, writable
+    from harness.report.markup import writable
+    from harness.report.page import page
     from harness.report.words import undecidable
     from harness.runs.driver import execute
     from harness.runs.predictors import parse
+    from harness.worlds.world import is_world
 
+    if any(map(is_world, split(problems))) or set(split(rules)) & set(PUBLISHED):
+        from harness.commands.control import compare_agents
+
+        return compare_agents(
+            where, split(problems), split(rules), split(targets), seeds=seeds, steps=steps, alpha=alpha, beta=beta,
+            alphas=None if alphas is None else _numbers("alphas", alphas), atoms=atoms, projection=projection,
+            seed=seed, predictor=predictor, out=out, command=repeat(locals() | {"store": where.store}), as_json=as_json,
+        )  # fmt: skip
     if (alpha is None) != (beta is None):
         raise ValueError("alpha and beta must be given together, or neither, for a sweep")
     if alpha is not None and (alphas is not None or ratios is not None):
@@ -197,7 +210,7 @@ def content_key(document: dict[str, Any]) -> str:
 def _drawn(out: Path, key: str) -> bool:
     import json
 
-    from harness.report.page import FORMATS, written
+    from harness.report.markup import FORMATS, written
 
     try:
         stored = json.loads((out / "compare.json").read_text(encoding="utf-8"))

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 @runs_lanes
 def run(
     where: Where,
-    problem: str = typer.Option(..., help="A problem, as in 'baird'."),
-    rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function."),
-    alpha: float = typer.Option(..., help="Step size of θ."),
-    beta: float = typer.Option(..., help="Step size of w."),
+    problem: str = typer.Option(..., help="A problem, as in 'baird', or a world, as in 'cartpole-v1'."),
+    rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function; in a world also dqn or c51."),
+    alpha: float | None = typer.Option(None, help="Step size of θ; in a world, the rate of Adam."),
+    beta: float | None = typer.Option(None, help="Step size of w."),
     steps: int = typer.Option(20_000, help="Steps per lane."),
     seeds: int = typer.Option(30, help="Lanes: seeds 0 … n − 1."),
     target: str = typer.Option("value", help="value, or cdf for the distributional lift."),
@@ -41,6 +41,7 @@ def run(
     as_json: bool = AsJson,
 ) -> int:
     """Run one rule on one problem; lanes that are stored already are not run again."""
+    from algorithms.published import PUBLISHED
     from harness.commands.progress import progress
     from harness.plugins import find_problem
     from harness.runs.driver import execute
@@ -48,13 +49,24 @@ def run(
     from harness.runs.predictors import default_for, parse
     from harness.runs.rule_files import reference
     from harness.runs.spec import Learner, Place, Probe, Request, RunSpec, StepSchedule, log_times
+    from harness.worlds.world import is_world
 
-    world = find_problem(problem)
-    world.target(target, atoms, projection)
-    chosen = default_for(world) if predictor is None else parse(predictor)
-    learner = Learner(reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule), predictor=chosen)
-    spec = RunSpec(Place(problem), learner, Probe(log_times(steps)), seed)
-    check_learner(spec)
+    chosen = None if predictor is None else parse(predictor)
+    if is_world(problem) or rule in PUBLISHED:
+        spec = _in_a_world(problem, rule, alpha, beta, steps, target, atoms, projection, chosen, seed, seeds)
+        learner = spec.learner
+    else:
+        for name, value in (("alpha", alpha), ("beta", beta)):
+            if value is None:
+                raise ValueError(f"Missing option '--{name}'.")
+        place = find_problem(problem)
+        place.target(target, atoms, projection)
+        learner = Learner(
+            reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule),  # type: ignore[arg-type]
+            predictor=chosen or default_for(place),
+        )  # fmt: skip
+        spec = RunSpec(Place(problem), learner, Probe(log_times(steps)), seed)
+        check_learner(spec)
     request = Request(spec, seeds)
     make = where.make  # a wrong executor is an error before there is a store
     with open_store(where.store) as results, progress(f"{learner.rule.name} on {problem}") as tick:
@@ -72,6 +84,23 @@ def run(
     reasons = "; ".join(found["errors"])
     print(f"dgtd: lanes of {learner.rule.name} on {problem} have no numbers: {reasons}", file=sys.stderr)
     return 2
+
+
+def _in_a_world(
+    world: str, rule: str, alpha: float | None, beta: float | None, steps: int, target: str, atoms: int,
+    projection: str, predictor: Any, seed: int, seeds: int,
+) -> RunSpec:  # fmt: skip
+    """An agent there, with the settings of `harness.compare.agents` where none are given."""
+    from harness.compare.agents import ALPHA, ATOMS, BETA, NETWORK, learner, run_spec
+    from harness.runs.cohort import made_of
+
+    made = learner(
+        rule, world, target, ALPHA if alpha is None else alpha, BETA if beta is None else beta,
+        ATOMS if atoms == 21 else atoms, projection, predictor or NETWORK, cohort=min(10, seeds),
+    )  # fmt: skip
+    spec = run_spec(world, made, steps, seed)
+    made_of(spec)
+    return spec
 
 
 def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:

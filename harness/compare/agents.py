@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from algorithms.agents import PUBLISHED
+from algorithms.published import PUBLISHED
 from harness.runs.rule_files import reference
 from harness.runs.spec import Control, Learner, Place, PredictorSpec, Probe, RunSpec
 from harness.worlds.world import find_world

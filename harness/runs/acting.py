@@ -97,9 +97,9 @@ class Acting:
             while done < t:
                 _uniforms(explores, draws)
                 seen = world.observation
-                actions = players.act(seen, draws[:, 0], draws[:, 1], control.epsilon(done))
+                actions, worth = players.act(seen, draws[:, 0], draws[:, 1], control.epsilon(done))
                 moved = world.step(actions)
-                book.enter(moved.reward, moved.terminated | moved.truncated, lambda at: self._worth(players, at), seen)
+                book.enter(moved.reward, moved.terminated | moved.truncated, worth)
                 discount = np.where(moved.terminated, 0.0, control.gamma)
                 replay.add(seen, actions, moved.reward, discount, moved.observation)
                 done += 1
@@ -111,9 +111,6 @@ class Acting:
             curves[i] = book.close(players)
             tick()
         return Trial(times, curves, players.died, NAMES, np.zeros((lanes, 0)))
-
-    def _worth(self, players: Players, at: Any) -> Floats:
-        return players.engine.values(players.theta, at[:, None])[:, 0].max(-1).astype(float)
 
 
 class _Book:
@@ -127,11 +124,9 @@ class _Book:
         self.sums, self.count = np.zeros((lanes, 4)), np.zeros(lanes)
         self.last = np.zeros((lanes, 4))
 
-    def enter(self, reward: Floats, ended: Any, worth: Callable[[Any], Floats], seen: Any) -> None:
-        """One step."""
-        fresh = self.length == 0
-        if fresh.any():
-            self.thought = np.where(fresh, worth(seen), self.thought)
+    def enter(self, reward: Floats, ended: Any, worth: Floats) -> None:
+        """One step, from where the best action was thought to be `worth` so much."""
+        self.thought = np.where(self.length == 0, worth, self.thought)
         self.total += reward
         self.length += 1
         self.discounted += self.power * reward

@@ -73,11 +73,17 @@ class Workers(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Finish what was submitted, or end the workers."""
+        manager = self._pool._pool_manager.worker_manager
         if wait and not cancel_futures:
             self._pool.close()
         else:
             self._pool.stop()
+        # A worker that died just now gets no successor: that would begin when the pool's locks are gone, and say so.
+        manager.workers_number = 0
         self._pool.join()
+        for late in tuple(manager.workers.values()):
+            late.kill()
+            late.join()
 
 
 def pool(workers: int | None = None) -> Workers:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -76,8 +81,14 @@ def known_worlds() -> list[str]:
     return list(_built_in())
 
 
+@cache
 def _built_in() -> dict[str, WorldInfo]:
+    """Ours, and those of the entry points in `dgtd.worlds`: functions that return a WorldInfo."""
     from harness.worlds.cartpole import CARTPOLES
 
     made: dict[str, Any] = {info.name: info for info in CARTPOLES}
+    for point in entry_points(group="dgtd.worlds"):
+        make = point.load()
+        source = hashlib.sha256(inspect.getsource(sys.modules[make.__module__]).encode()).hexdigest()
+        made[point.name] = replace(make(), version=source)  # runs are stored under what decides them
     return made

@@ -147,6 +147,21 @@ def test_a_lane_alone_is_the_lane_among_others_to_rounding():
     np.testing.assert_allclose(one.theta[0], many.theta[0], atol=1e-5)
 
 
+def test_w_goes_towards_its_solution():
+    """With θ nearly at rest w's mean update vanishes at w*: u = J w becomes the projection of δ."""
+    agent = Agent(rules.greedy_gq(0.5), ValueTarget(), hidden=(), w="sgd")
+    players = Players.start(agent, OBSERVATIONS, 1, generators(0, range(1)), 1e-12, 0.2, DOUBLE)
+    drawn = Transitions(*(part[:1].copy() for part in transitions(size=40)))
+    drawn.action[:] = 0
+    for step in range(3000):
+        players.learn(drawn, step)
+    x = np.concatenate([drawn.x[0].astype(float), np.ones((40, 1))], axis=1)
+    theta = players.theta[0]
+    following = np.concatenate([drawn.x_next[0].astype(float), np.ones((40, 1))], axis=1) @ theta
+    delta = drawn.reward[0] + drawn.discount[0] * following - x @ theta
+    np.testing.assert_allclose(players.w[0], np.linalg.lstsq(x, delta, rcond=None)[0], atol=1e-6)
+
+
 def test_a_lane_that_overflows_is_dated_and_disturbs_no_neighbour():
     agent = Agent(rules.greedy_gq(0.5), ValueTarget(), hidden=(8,))
     players, right = (

@@ -43,7 +43,12 @@ def ledgers() -> dict[int, dict[str, Any]]:
 
 
 def held(claim: dict[str, Any]) -> dict[str, Any]:
-    """Of one claim: the verdict and its numbers, no words."""
+    """Of one claim: the verdict and its numbers, no words. Of an agent in a world the verdict alone.
+
+    An action is the largest of two values, so rounding, which differs from processor to processor, decides whole lanes.
+    """
+    if claim["id"].startswith("control/") and claim["finding"]["false_alarm"] > 0:
+        return {"status": claim["status"], "exact": False, "n": claim["finding"]["n"]}
     numbers = {key: claim["finding"][key] for key in ("estimate", "low", "high", "margin", "n")}
     return {"status": claim["status"], "exact": claim["finding"]["false_alarm"] == 0, **numbers}
 

@@ -3,6 +3,7 @@
 from tests.mutants.catalogue import (
     certificates,
     compare,
+    control,
     engines,
     experience,
     heads,
@@ -39,6 +40,7 @@ ROOMS: dict[str, tuple[Mutant, ...]] = {
     "ledger": ledger.MUTANTS,
     "store": store.MUTANTS,
     "compare": compare.MUTANTS,
+    "control": control.MUTANTS,
 }
 MUTANTS = tuple(mutant for room in ROOMS.values() for mutant in room)
 

@@ -1,0 +1,86 @@
+"""`dgtd compare` in worlds: DQN, C51 and rules that bootstrap from themselves."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.commands.options import INTERRUPTED, RESUME, Where
+from harness.commands.output import open_store, plain, print_json, print_table, say, tell
+
+
+def compare_agents(
+    where: Where,
+    worlds: tuple[str, ...],
+    names: tuple[str, ...],
+    targets: tuple[str, ...],
+    *,
+    alpha: float | None,
+    beta: float | None,
+    alphas: tuple[float, ...] | None,
+    atoms: int,
+    predictor: str | None,
+    seed: int,
+    out: Path,
+    command: str,
+    as_json: bool,
+    **rest: Any,
+) -> int:
+    """Sweep the rate of Adam on seeds of its own, run the chosen ones on fresh seeds, and report."""
+    from harness.commands.progress import progress
+    from harness.compare.agents import ATOMS, BETA, NETWORK
+    from harness.compare.control import RATES, ControlContest, as_dict, choose, entrants, weigh
+    from harness.report.control import write
+    from harness.report.markup import writable
+    from harness.runs.driver import execute
+    from harness.runs.predictors import parse
+
+    if alpha is not None and alphas is not None:
+        raise ValueError("alphas are the sweep's, and alpha leaves no sweep: give one or the other")
+    contest = ControlContest(
+        worlds, entrants(names, targets), rates=alphas or (RATES if alpha is None else (alpha,)),
+        beta=BETA if beta is None else beta, atoms=ATOMS if atoms == 21 else atoms, root_seed=seed,
+        predictor=NETWORK if predictor is None else parse(predictor), **rest,
+    )  # fmt: skip
+    make = where.make
+    writable(out)
+    with open_store(where.store) as results:
+
+        def ran(what: str, requests: list[Any]) -> bool:
+            with progress(what) as tick:
+                done = not execute(requests, results, make, timeout=where.timeout, progress=tick).interrupted
+            if not done:
+                print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
+            return done
+
+        if not ran("sweep", contest.sweep_requests()):
+            return INTERRUPTED
+        chosen = choose(contest, results)
+        if not ran("runs", contest.final_requests(chosen)):
+            return INTERRUPTED
+        found = weigh(contest, results, chosen)
+    path = write(found, command, out)
+    document = as_dict(found) | {"command": command, "report": str(path)}
+    (out / "compare.json").write_text(
+        json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    if as_json:
+        print_json(document)
+    else:
+        _print(found, path, command)
+    return 0
+
+
+def _print(found: Any, path: Path, command: str) -> None:
+    from harness.compare.control import words
+    from harness.report.control import COLUMNS, cells
+
+    for world in found.contest.worlds:
+        rows = [[text + (" ★" if won else "") for text, _, won in row] for row in cells(found, world)]
+        print_table(world, list(COLUMNS), rows, numbers=set(range(1, len(COLUMNS))))
+    for line in words(found):
+        tell(f"· {line}")
+    tell("★ earns more than every other agent, by paired tests. [ ] 95 % intervals of the median.")
+    say(f"report: {path}\nagain:  {command}")

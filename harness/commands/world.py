@@ -1,0 +1,105 @@
+"""`dgtd world list` and `dgtd world show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from harness.commands.options import a_path
+from harness.commands.output import AsJson, Command, print_json, print_table, say, tell
+
+Plot = typer.Option(None, "--plot", help="Draw a frame to this file (png).", parser=a_path, metavar="PATH")
+app = typer.Typer(help="The worlds that agents act in.", no_args_is_help=True)
+
+
+@app.command("list", cls=Command)
+def list_worlds(as_json: bool = AsJson) -> None:
+    """Every world of ours, and how to name one of gymnasium's."""
+    from harness.worlds.world import find_world, known_worlds
+
+    names = ("name", "observations", "actions", "limit", "summary")
+    rows = [{name: getattr(find_world(world), name) for name in names} for world in known_worlds()]
+    if as_json:
+        print_json(rows)
+        return
+    print_table("", list(names), [[str(value) for value in row.values()] for row in rows], numbers={1, 2, 3})
+    tell("gym:ID names any world of gymnasium with discrete actions and a vector to observe, as in gym:Acrobot-v1.")
+
+
+@app.command("show", cls=Command)
+def show(
+    name: str = typer.Argument(help="A world, as in cartpole-v1 or gym:Acrobot-v1."),
+    plot: Path | None = Plot,
+    as_json: bool = AsJson,
+) -> None:
+    """The spaces of a world, and what random actions earn there."""
+    import numpy as np
+
+    from algorithms.streams import generator, lane_streams
+    from harness.worlds.world import find_world
+
+    if plot is not None:
+        from harness.report.drawing import check_picture
+
+        check_picture("plot", plot)
+    info = find_world(name)
+    world = info.make(lane_streams(0, range(8), world=name, stream="world"))
+    rng = generator(0, world=name, stream="random actions")
+    total, returns = np.zeros(8), list[float]()
+    low, high = np.full(info.observations, np.inf), np.full(info.observations, -np.inf)
+    for _ in range(20_000):
+        if len(returns) >= 50:
+            break
+        low, high = np.minimum(low, world.observation.min(0)), np.maximum(high, world.observation.max(0))
+        moved = world.step(rng.integers(info.actions, size=8))
+        total += moved.reward
+        over = moved.terminated | moved.truncated
+        returns += total[over].tolist()
+        total[over] = 0.0
+    facts = {
+        "name": info.name, "summary": info.summary, "observations": info.observations, "actions": info.actions,
+        "limit": info.limit, "lowest_seen": low.tolist(), "highest_seen": high.tolist(),
+        "random_return_mean": float(np.mean(returns)), "random_return_sd": float(np.std(returns, ddof=1)),
+        "random_episodes": len(returns),
+    }  # fmt: skip
+    if plot is not None:
+        _draw(name, plot)
+    if as_json:
+        print_json(facts)
+        return
+    tell(f"{info.name}: {info.summary}")
+    rows = [
+        ["observation", f"{info.observations} numbers"],
+        ["actions", str(info.actions)],
+        ["steps per episode, at most", str(info.limit or "not limited")],
+        ["seen by random actions, lowest", ", ".join(f"{value:.3g}" for value in low)],
+        ["seen by random actions, highest", ", ".join(f"{value:.3g}" for value in high)],
+        [
+            "return of random actions",
+            f"{np.mean(returns):.3g} ± {np.std(returns, ddof=1):.3g} ({len(returns)} episodes)",
+        ],
+    ]
+    print_table("", ["quantity", "value"], rows)
+    if plot is not None:
+        say(f"drawn to {plot}")
+
+
+def _draw(name: str, plot: Path) -> None:
+    """A frame, as gymnasium renders it."""
+    import gymnasium
+    from matplotlib import image
+
+    from harness.worlds.world import GYM
+
+    own = {"cartpole-v0": "CartPole-v1", "cartpole-v1": "CartPole-v1"}
+    try:
+        env = gymnasium.make(own.get(name, name.removeprefix(GYM)), render_mode="rgb_array")
+        env.reset(seed=0)
+        frame: Any = env.render()
+        env.close()
+    except gymnasium.error.Error as missing:
+        raise ValueError(f"world {name!r} can't be drawn: {missing}") from None
+    plot.parent.mkdir(parents=True, exist_ok=True)
+    image.imsave(plot, frame)

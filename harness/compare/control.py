@@ -1,0 +1,271 @@
+"""A contest of agents in worlds: equal sweeps on seeds of their own, then fresh, paired lanes, judged by returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from algorithms.checks import Floats, Integers, positive, whole
+from algorithms.published import PUBLISHED
+from harness.compare.agents import BETA, NETWORK, learner, run_spec, shown, with_rate
+from harness.compare.contest import SWEEP_SEED, settled_lanes
+from harness.judging.statistics import Paired, holm, median_interval, paired, variance_ratio
+from harness.runs.cohort import made_of
+from harness.runs.spec import MOST_SEEDS, Learner, Outcome, PredictorSpec, Request, RunSpec
+from harness.runs.store import Store
+
+ALPHA = 0.05
+RATES = (2.5e-4, 5e-4, 1e-3, 2e-3)
+LAST = 0.2  # the share of all steps over which the final return is the mean: one number per lane, and it is tested
+CHOICE = "largest mean return over the last fifth of the sweep's lanes; a rate with a diverged lane does not count"
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """An agent by name; a published one has a target of its own."""
+
+    name: str
+    target: str
+
+    @property
+    def label(self) -> str:
+        """As tables and legends show it."""
+        return shown(self.name, self.target)
+
+
+def entrants(names: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Entrant, ...]:
+    """Published agents once, rules on every target."""
+    found = [
+        Entrant(name, target)
+        for name in names
+        for target in ((PUBLISHED[name].target,) if name in PUBLISHED else targets)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class ControlContest:
+    """Agents × worlds. `rates` are the sweep's; one rate leaves nothing to choose."""
+
+    worlds: tuple[str, ...]
+    entrants: tuple[Entrant, ...]
+    steps: int
+    seeds: int
+    rates: tuple[float, ...] = RATES
+    beta: float = BETA
+    sweep_seeds: int = 5
+    atoms: int = 40
+    projection: str = "cramer"
+    predictor: PredictorSpec = NETWORK
+    root_seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole("seeds", self.seeds, 2, MOST_SEEDS)
+        whole("sweep_seeds", self.sweep_seeds, 1, MOST_SEEDS)
+        for rate in self.rates:
+            positive("alpha", rate)
+        if not (self.worlds and self.entrants and self.rates):
+            raise ValueError("a comparison needs a world, an agent and a rate at least")
+        for world in self.worlds:
+            for who in self.entrants:
+                made_of(self.spec(world, who, self.rates[0]))  # what can't run is said before anything does
+
+    def learner(self, world: str, who: Entrant, rate: float, cohort: int) -> Learner:
+        """An agent with one rate."""
+        made = learner(
+            who.name, world, who.target, beta=self.beta, atoms=self.atoms, projection=self.projection,
+            predictor=self.predictor, cohort=cohort,
+        )  # fmt: skip
+        return with_rate(made, rate)
+
+    def spec(self, world: str, who: Entrant, rate: float, sweep: bool = False) -> RunSpec:
+        """A run of the sweep, or of the lanes that are reported."""
+        made = self.learner(world, who, rate, self.sweep_seeds if sweep else min(10, self.seeds))
+        seed = self.root_seed + (SWEEP_SEED if sweep else 0)
+        return run_spec(world, made, self.steps, seed, "sweep" if sweep else "reported")
+
+    def sweep_requests(self) -> list[Request]:
+        """Nothing if there is nothing to choose."""
+        if len(self.rates) == 1:
+            return []
+        return [
+            Request(self.spec(world, who, rate, sweep=True), self.sweep_seeds)
+            for world in self.worlds
+            for who in self.entrants
+            for rate in self.rates
+        ]
+
+    def final_requests(self, chosen: dict[tuple[str, Entrant], Sweep]) -> list[Request]:
+        """The chosen rates on fresh seeds."""
+        return [Request(self.spec(world, who, found.best), self.seeds) for (world, who), found in chosen.items()]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """rate → mean final return over the sweep's lanes, −∞ if a lane diverged; empty if there was no choice."""
+
+    best: float
+    means: dict[float, float]
+
+    @property
+    def on_edge(self) -> bool:
+        """Whether a better rate may lie outside."""
+        return len(self.means) > 1 and self.best in (min(self.means), max(self.means))
+
+
+def choose(contest: ControlContest, store: Store) -> dict[tuple[str, Entrant], Sweep]:
+    """The best rate of every agent in every world."""
+    out = {}
+    for world in contest.worlds:
+        for who in contest.entrants:
+            means = {}
+            for rate in contest.rates if len(contest.rates) > 1 else ():
+                means[rate] = float(
+                    _earned(store, contest.spec(world, who, rate, sweep=True), contest.sweep_seeds)[1].mean()
+                )
+            best = max(means, key=lambda rate: means[rate]) if means else contest.rates[0]
+            if means and means[best] == -np.inf:
+                raise ValueError(
+                    f"no stable rate for {who.label} on {world}: lanes diverged at every rate of the sweep"
+                )
+            out[world, who] = Sweep(best, means)
+    return out
+
+
+def _earned(store: Store, spec: RunSpec, seeds: int) -> tuple[Floats, Floats, Floats, list[Outcome], float]:
+    """Curves [lanes, checkpoints] of returns; final and whole mean [lanes], −∞ for lanes that diverged; seconds."""
+    lanes = settled_lanes(store, spec, seeds)
+    curves = np.stack([lane.curves[:, 0] for lane in lanes])
+    late = spec.times() > (1 - LAST) * spec.probe.steps
+    lost = np.array([lane.outcome is Outcome.DIVERGED for lane in lanes])
+    final, area = curves[:, late].mean(1), curves[:, 1:].mean(1)
+    outcomes = [lane.outcome for lane in lanes]
+    seconds = sum(lane.seconds for lane in lanes)
+    return curves, np.where(lost, -np.inf, final), np.where(lost, -np.inf, area), outcomes, seconds
+
+
+@dataclass(frozen=True)
+class Earnings:
+    """What an agent earned in a world; see `_earned`."""
+
+    world: str
+    who: Entrant
+    sweep: Sweep
+    times: Integers
+    curves: Floats
+    final: Floats
+    area: Floats
+    diverged: int
+    microseconds: float
+
+
+@dataclass(frozen=True)
+class Match:
+    """A against B in a world, by the final return on the same seeds; `p` is Holm's. Differences are A − B."""
+
+    world: str
+    a: str
+    b: str
+    difference: float
+    better: Any  # Interval of P(A earns more than B)
+    p: float
+    winner: str | None
+    variance: Any  # VarianceRatio of A's final returns to B's, or None if lanes are too few
+
+
+@dataclass(frozen=True)
+class ControlComparison:
+    """Everything a report shows."""
+
+    contest: ControlContest
+    entries: list[Earnings]
+    matches: list[Match]
+
+    def at(self, world: str) -> list[Earnings]:
+        """The entries of a world."""
+        return [entry for entry in self.entries if entry.world == world]
+
+
+def weigh(contest: ControlContest, store: Store, chosen: dict[tuple[str, Entrant], Sweep]) -> ControlComparison:
+    """Read the lanes back and compare them."""
+    entries = []
+    for (world, who), sweep in chosen.items():
+        spec = contest.spec(world, who, sweep.best)
+        curves, final, area, outcomes, seconds = _earned(store, spec, contest.seeds)
+        diverged = sum(outcome is Outcome.DIVERGED for outcome in outcomes)
+        cost = 1e6 * seconds / (len(curves) * contest.steps)
+        entries.append(Earnings(world, who, sweep, spec.times(), curves, final, area, diverged, cost))
+    pairs = [
+        (world, a, b)
+        for world in contest.worlds
+        for a, b in combinations([entry for entry in entries if entry.world == world], 2)
+    ]
+    results: list[Paired] = [paired(-a.final, -b.final, ALPHA) for _, a, b in pairs]  # more is better
+    adjusted = holm([result.p for result in results]) if results else np.zeros(0)
+    return ControlComparison(
+        contest,
+        entries,
+        [_match(*pair, result, float(p)) for pair, result, p in zip(pairs, results, adjusted, strict=True)],
+    )
+
+
+def _match(world: str, a: Earnings, b: Earnings, result: Paired, p: float) -> Match:
+    winner = None
+    if p < ALPHA and result.direction:
+        winner = a.who.label if result.direction < 0 else b.who.label
+    fine = np.isfinite(a.final).all() and np.isfinite(b.final).all() and len(a.final) >= 4
+    spread = variance_ratio(a.final, b.final, ALPHA) if fine else None
+    return Match(world, a.who.label, b.who.label, -result.median_difference, result.better, p, winner, spread)
+
+
+def words(found: ControlComparison) -> list[str]:
+    """The answer, world by world: who earns more, by how much, and what these seeds can't tell."""
+    lines = []
+    for world in found.contest.worlds:
+        ranked = sorted(found.at(world), key=lambda entry: -np.median(entry.final))
+        told = ", ".join(f"{entry.who.label} {np.median(entry.final):.0f}" for entry in ranked)
+        lines.append(f"{world}, median return over the last fifth of {found.contest.steps:,} steps: {told}.")
+        for match in (each for each in found.matches if each.world == world):
+            share = f"P(higher) {match.better.estimate:.2f} [{match.better.low:.2f}, {match.better.high:.2f}]"
+            if match.winner is not None:
+                other = match.b if match.winner == match.a else match.a
+                chance = share if match.winner == match.a else f"P(lower) {match.better.estimate:.2f}"
+                size = f"median difference {abs(match.difference):.3g}"
+                lines.append(f"{match.winner} earns more than {other}: {size}, {chance}, p = {match.p:.2g}.")
+            else:
+                lines.append(
+                    f"{match.a} and {match.b} are not told apart by {found.contest.seeds} seeds: median difference "
+                    f"{match.difference:.3g}, {share}, p = {match.p:.2g}."
+                )
+        for entry in found.at(world):
+            if entry.sweep.on_edge:
+                lines.append(f"The rate of {entry.who.label}, {entry.sweep.best:g}, lies on the edge of its grid.")
+    return lines
+
+
+def as_dict(found: ControlComparison) -> dict[str, Any]:
+    """For JSON."""
+    worlds: dict[str, Any] = {}
+    for entry in found.entries:
+        interval = median_interval(entry.final, ALPHA)
+        worlds.setdefault(entry.world, {})[entry.who.label] = {
+            "alpha": entry.sweep.best,
+            "sweep": {f"{rate:g}": mean for rate, mean in entry.sweep.means.items()},
+            "final": {"median": interval.estimate, "low": interval.low, "high": interval.high},
+            "final_mean": float(entry.final.mean()), "final_sd": float(entry.final.std(ddof=1)),
+            "area_mean": float(entry.area.mean()), "diverged": entry.diverged,
+            "microseconds_per_step": entry.microseconds, "lanes": entry.final.tolist(),
+            "steps": entry.times.tolist(), "mean_return": entry.curves.mean(0).tolist(),
+        }  # fmt: skip
+    matches = [
+        {
+            "world": m.world, "a": m.a, "b": m.b, "median_difference": m.difference,
+            "p_higher": m.better.estimate, "p_holm": m.p, "winner": m.winner,
+            "variance_ratio": None if m.variance is None else m.variance.ratio.estimate,
+        }
+        for m in found.matches
+    ]  # fmt: skip
+    return {"worlds": worlds, "matches": matches, "choice": CHOICE, "answer": words(found)}

@@ -1,0 +1,53 @@
+"""Agents and worlds, ten lanes on one thread."""
+
+from .common import Timed, one_thread, since
+
+
+class Agents(Timed):
+    """One update of every lane: draw from replay, shift, rule, gradients, optimisers. 64-64, 40 atoms, batch 32."""
+
+    params = (["dqn", "c51", "greedy_gq(0.5)"],)
+    param_names = ("agent",)
+
+    def setup(self, agent):
+        with since():
+            import numpy as np
+
+            from algorithms.experience.replay import Replay
+            from algorithms.streams import lane_streams
+            from harness.compare.agents import learner, run_spec
+            from harness.runs.acting import Acting
+        one_thread()
+        self.players = Acting.of(run_spec("cartpole-v1", learner(agent, "cartpole-v1"), 100)).players(range(10))
+        self.replay, rng = Replay(lane_streams(0, range(10)), 500, 4), np.random.default_rng(0)
+        for _ in range(500):
+            x, x_next = rng.normal(size=(2, 10, 4)).astype(np.float32)
+            self.replay.add(x, rng.integers(2, size=10), np.ones(10), rng.choice([0.0, 0.99], 10), x_next)
+        self.time_ten_updates(agent)
+
+    def time_ten_updates(self, agent):
+        """Ten updates of ten lanes."""
+        for step in range(10):
+            self.players.learn(self.replay.draw(32), step)
+
+
+class Worlds(Timed):
+    """Random actions."""
+
+    params = (["cartpole-v1"],)
+    param_names = ("world",)
+
+    def setup(self, world):
+        with since():
+            import numpy as np
+
+            from algorithms.streams import lane_streams
+            from harness.worlds.world import find_world
+        self.world = find_world(world).make(lane_streams(0, range(10)))
+        self.actions = np.random.default_rng(0).integers(2, size=(100, 10))
+        self.time_100_steps(world)
+
+    def time_100_steps(self, world):
+        """A hundred steps of ten lanes."""
+        for chosen in self.actions:
+            self.world.step(chosen)

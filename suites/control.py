@@ -1,0 +1,216 @@
+"""Control: agents make the published updates, and learn where they act (Algorithm 3; Figure 3).
+
+ci decides what can be decided in a minute: the updates, and that an agent earns more than random actions do. Rankings
+are in the full profile, and are findings about a figure.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from algorithms import rules
+from algorithms.engines.replayed import ReplayEngine
+from algorithms.experience.replay import Transitions
+from algorithms.published import PUBLISHED
+from algorithms.rule import Rule
+from algorithms.streams import generator, generators
+from algorithms.targets import CdfTarget, ValueTarget
+from harness.compare.agents import learner, run_spec
+from harness.judging.claims import Claim, Need, Setting
+from harness.judging.statistics import Interval, exponential, mean_interval, paired
+from harness.judging.verdicts import Finding, below, exactly
+from harness.runs.spec import Request
+from harness.runs.trial import Trial
+
+SOURCE = "Algorithm 3; Figure 3"
+PLACE = "cartpole-v0"
+EXACT = 1e-10
+# Random actions earn 22 on CartPole. Decided on root seeds 100 to 102, see docs/measuring.md.
+LEARNS = 60.0
+LANES, STEPS, EXPLORE, RATE = 12, 6_000, 2_500, 1e-3
+AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
+DEAF = "cartpole-deaf"
+RANKING = "cartpole-v1"
+
+
+def claims(rule: Rule | None = None) -> list[Claim]:
+    """About the paper's agents; a user's rule is held to Algorithm 3's form by the suite `gradients`."""
+    if rule is not None:
+        return []
+    made = [*map(published, AGENTS), *map(learns, AGENTS), bootstraps_through_the_end()]
+    made += [
+        ranking("c51-over-dqn", "c51", "dqn", "C51 earns more than DQN"),
+        ranking("greedy-gq-over-dqn", "greedy_gq(0.5)", "dqn", "distributional Greedy-GQ(0.5) earns more than DQN"),
+        ranking(
+            "greedy-gq-over-eta-0",
+            "greedy_gq(0.5)",
+            "greedy_gq(0)",
+            "the correction earns more than η = 0",
+        ),
+    ]
+    return made
+
+
+# ---------------------------------------------------------------------- the updates
+
+
+def published(name: str) -> Claim:
+    """An agent's directions are its publication's."""
+    return Claim(
+        id=f"control/published/{name}",
+        says=f"{name} moves as it was published: its directions are the gradients of the published loss, by autograd",
+        source="Mnih et al. 2015; Bellemare et al. 2017; paper, Algorithm 3",
+        check=partial(directions_error, name),
+    )
+
+
+def directions_error(name: str, setting: Setting) -> Finding:
+    """The largest difference over random networks, transitions on and off the grid, ends among them."""
+    rng = generator(setting.seed, suite="control", agent=name)
+    row = PUBLISHED.get(name)
+    target = CdfTarget(0, 10, 7) if row is None or row.target == "cdf" else ValueTarget()
+    rule = rules.find_rule(name if row is None else row.rule)
+    engine = ReplayEngine(
+        rule, (4, 6, 5), target, "cramer" if row is None else row.metric, torch.float64, actions=2, activation="tanh"
+    )
+    theta, frozen = (engine.start(generators(setting.seed, range(2), suite="control", which=i)) for i in range(2))
+    w = rng.normal(size=theta.shape)
+    x, x_next = rng.normal(size=(2, 2, 8, 4)).astype(np.float32)
+    drawn = Transitions(
+        x, x_next, rng.integers(2, size=(2, 8)),
+        rng.choice([-0.7, 0.0, 1.0, 2.35, 14.0], (2, 8)), rng.choice([0.0, 0.9], (2, 8)),
+    )  # fmt: skip
+    g_theta, g_w, _ = engine.gradients(theta, w, drawn, None if row is None else frozen)
+    worst = 0.0
+    for lane in range(2):
+        expected = _by_autograd(engine, name, [part[lane : lane + 1] for part in (theta, w, frozen)], drawn, lane)
+        pairs = [(g_theta[lane], expected[0]), *([(g_w[lane], expected[1])] if engine.uses_w else [])]
+        worst = max(worst, *(float(np.abs(ours - theirs).max()) for ours, theirs in pairs))
+    return exactly(worst, EXACT, "largest difference of a direction from autograd's")
+
+
+def _by_autograd(engine: ReplayEngine, name: str, weights: list[Any], drawn: Transitions, lane: int) -> tuple[Any, ...]:
+    """The published loss, sample by sample, and torch's own gradient of it."""
+    theta, w, frozen = (torch.tensor(part) for part in weights)
+    theta.requires_grad_()
+    total, tangents = torch.zeros(()), torch.zeros_like(w)
+    size = drawn.action.shape[1]
+
+    def predict(at: torch.Tensor, x: Any) -> torch.Tensor:
+        """[actions, n] at one observation."""
+        found = engine.predict(_layers(engine, at), torch.tensor(x, dtype=torch.float64)[None, None])
+        return found[0, 0]
+
+    for i in range(size):
+        x, x_next, action = drawn.x[lane, i], drawn.x_next[lane, i], int(drawn.action[lane, i])
+        shift = engine.target.shift(drawn.reward[lane, i], drawn.discount[lane, i]).tensors(torch.float64)
+        f = predict(theta, x)[action]
+        boot = frozen if name in PUBLISHED else theta
+        following = predict(boot, x_next)
+        best = int(engine.target.mean(following).argmax()) if following.shape[-1] > 1 else int(following[:, 0].argmax())
+        g = shift.apply(following[best])
+        if name == "dqn":
+            total = total + 0.5 * (g.detach() - f).square().sum()
+        elif name == "c51":
+            ends = torch.zeros(1), torch.ones(1)
+            m, p = (torch.diff(torch.cat([ends[0], F, ends[1]])) for F in (g.detach(), f))
+            total = total - (m * torch.log(p)).sum()
+        else:
+            at = theta.detach()
+            u = torch.func.jvp(lambda point, x=x, action=action: predict(point, x)[action], (at,), (w,))[1]
+            p, t, q = engine.rule((g - f).detach(), u, 1.0)
+            total = total + (p * f).sum() + (t * g).sum()
+            pulled = torch.func.vjp(lambda point, x=x, action=action: predict(point, x)[action], at)[1](q)[0]
+            tangents = tangents + pulled
+    (total / size).backward()
+    assert theta.grad is not None
+    return theta.grad[0].numpy(), (tangents / size)[0].numpy()
+
+
+def _layers(engine: ReplayEngine, flat: torch.Tensor) -> list[torch.Tensor]:
+    sizes = [rows * columns for rows, columns in engine.shapes]
+    return [part.unflatten(1, each) for part, each in zip(flat.split(sizes, 1), engine.shapes, strict=True)]
+
+
+# ---------------------------------------------------------------------- learning
+
+
+def learns(name: str) -> Claim:
+    """It earns more than random actions do."""
+    return Claim(
+        id=f"control/{PLACE}/{name}/learns",
+        says=f"{name} learns on {PLACE}: it earns {LEARNS:g} within {STEPS:,} steps, and random actions 22",
+        source=SOURCE,
+        needs=partial(lanes_of, name, PLACE),
+        judge=earns_enough,
+    )
+
+
+def bootstraps_through_the_end() -> Claim:
+    """The same check of a DQN to whom nobody says that the pole fell."""
+    return Claim(
+        id=f"control/control/{DEAF}/dqn/learns",
+        says="a DQN that bootstraps through termination learns",
+        source=SOURCE,
+        needs=partial(lanes_of, "dqn", DEAF),
+        judge=earns_enough,
+        control=True,
+    )
+
+
+def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:
+    """Lanes of one agent."""
+    made = learner(name, world, alpha=RATE, cohort=LANES, explore_steps=EXPLORE)
+    return [Request(run_spec(world, made, STEPS, setting.seed, "control"), LANES)]
+
+
+def final_returns(trial: Trial) -> Any:
+    """[lanes]: the mean return over the last fifth of the steps; what a lane that diverged earned last counts."""
+    late = trial.times > 0.8 * trial.times[-1]
+    return trial.of("return")[late].mean(0)
+
+
+def earns_enough(trials: list[Trial], setting: Setting) -> Finding:
+    """The geometric mean over lanes: returns are positive, and spread like a factor."""
+    final = final_returns(trials[0])
+    ratio = exponential(mean_interval(np.log(LEARNS) - np.log(np.maximum(final, 1.0)), setting.false_alarm))
+    earned = LEARNS / ratio.estimate
+    return below(ratio, 1.0, setting.false_alarm, f"{LEARNS:g} over the returns' geometric mean, {earned:.1f}")
+
+
+# ---------------------------------------------------------------------- the figure
+
+
+def ranking(name: str, first: str, second: str, says: str) -> Claim:
+    """One statement of Figure 3, on paired lanes."""
+    return Claim(
+        id=f"control/{RANKING}/{name}",
+        says=f"{says} on {RANKING}",
+        source="Figure 3",
+        needs=partial(pair_of, first, second),
+        judge=earns_more,
+        figure=True,
+        profiles=("full", "paper"),
+    )
+
+
+def pair_of(first: str, second: str, setting: Setting) -> list[Need]:
+    """Thirty lanes of each, on the same worlds and exploration."""
+    steps = 200_000 if setting.profile == "paper" else 50_000
+    return [
+        Request(run_spec(RANKING, learner(name, RANKING), steps, setting.seed, "ranking"), 30)
+        for name in (first, second)
+    ]
+
+
+def earns_more(trials: list[Trial], setting: Setting) -> Finding:
+    """The chance that a lane of the first earns less than its pair: below a half if it earns more."""
+    first, second = map(final_returns, trials)
+    found = paired(first, second, setting.false_alarm)
+    words = f"chance that a lane earns less; medians {np.median(first):.0f} and {np.median(second):.0f}"
+    return below(Interval(found.better.estimate, found.better.low, found.better.high, found.n), 0.5,
+                 setting.false_alarm, words)  # fmt: skip

@@ -1,0 +1,135 @@
+"""Agents against plain torch, lane by lane, and the compiled CartPole against gymnasium's vectorised one."""
+
+import time
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from algorithms import rules
+from algorithms.agents import Agent, Players
+from algorithms.experience.replay import Replay
+from algorithms.streams import generators, lane_streams
+from algorithms.targets import CdfTarget, ValueTarget
+from harness.cost.timing import alternating
+from harness.worlds.world import find_world
+from tests.benchmarks.lines import report
+
+LANES, BATCH, ATOMS = 30, 32, 40
+LAW = CdfTarget(0, 100, ATOMS)
+
+
+def filled():
+    """A replay of random transitions."""
+    replay, rng = Replay(lane_streams(0, range(LANES)), 2000, 4), np.random.default_rng(0)
+    for _ in range(2000):
+        x, x_next = rng.normal(size=(2, LANES, 4)).astype(np.float32)
+        replay.add(x, rng.integers(2, size=LANES), np.ones(LANES), rng.choice([0.0, 0.99], LANES), x_next)
+    return replay
+
+
+def updates(agent):
+    """One update of every lane: draw, shift, rule, gradients, optimisers."""
+    players = Players.start(agent, 4, 2, generators(0, range(LANES)), 1e-5, 1e-5)
+    replay = filled()
+
+    def call():
+        players.learn(replay.draw(BATCH), 1)
+        players.renew(1)
+
+    return call
+
+
+def plain(law):
+    """The same update of one lane as torch users write it, DQN or C51."""
+    width = 2 * ATOMS if law else 2
+    made = [
+        torch.nn.Sequential(
+            torch.nn.Linear(4, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64), torch.nn.ReLU(),
+            torch.nn.Linear(64, width),
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    online, frozen = made
+    optimiser = torch.optim.Adam(online.parameters(), lr=1e-5)
+    replay, z, rows = filled(), torch.as_tensor(LAW.support, dtype=torch.float32), torch.arange(BATCH)
+
+    def goal(x_next, reward, discount):
+        if not law:
+            return reward + discount * frozen(x_next).max(-1).values
+        p = frozen(x_next).unflatten(-1, (2, ATOMS)).softmax(-1)
+        p = p[rows, (p @ z).argmax(-1)]
+        b = ((reward[:, None] + discount[:, None] * z).clamp(0, 100)) / LAW.spacing
+        low, high = b.floor().long(), b.ceil().long()
+        m = torch.zeros(BATCH, ATOMS)
+        m.scatter_add_(1, low, p * (high - b + (low == high)))
+        return m.scatter_add_(1, high, p * (b - low))
+
+    def call():
+        drawn = replay.draw(BATCH)
+        x, x_next, action, reward, discount = (torch.as_tensor(part[0]) for part in drawn)
+        with torch.no_grad():
+            g = goal(x_next, reward.float(), discount.float())
+        y = online(x)
+        if law:
+            chosen = y.unflatten(-1, (2, ATOMS))[rows, action]
+            loss = -(g * chosen.log_softmax(-1)).sum(-1).mean()
+        else:
+            loss = 0.5 * (g - y.gather(-1, action[:, None])[:, 0]).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+
+    return call
+
+
+@pytest.mark.benchmark(group="agents")
+@pytest.mark.parametrize(("name", "bound"), [("DQN", 14), ("C51", 11)])
+def test_against_plain_torch_lane_by_lane(benchmark, name, bound):
+    torch.set_num_threads(1)
+    law = name == "C51"
+    ours = updates(Agent(rules.td, LAW if law else ValueTarget(), "kl" if law else "cramer", frozen=500))
+    theirs = plain(law)
+    ours()
+    theirs()
+    ratio = LANES / alternating(ours, theirs)
+    report(benchmark, f"plain torch lane by lane / ours, {name}, 30 lanes, batch 32", ratio, f"≥ {bound}")
+    benchmark(ours)
+    report(benchmark, f"{name}, µs per lane-update", benchmark.stats.stats.min / LANES * 1e6, "-")
+    assert ratio >= bound
+
+
+@pytest.mark.benchmark(group="agents")
+def test_distributional_greedy_gq_against_c51(benchmark):
+    torch.set_num_threads(1)
+    ours = updates(Agent(rules.greedy_gq(0.5), LAW))
+    c51 = updates(Agent(rules.td, LAW, "kl", frozen=500))
+    ours()
+    c51()
+    ratio = alternating(ours, c51)
+    report(benchmark, "distributional Greedy-GQ / C51, 30 lanes, batch 32", ratio, "≤ 2")
+    benchmark(ours)
+    report(benchmark, "distributional Greedy-GQ, µs per lane-update", benchmark.stats.stats.min / LANES * 1e6, "-")
+    assert ratio <= 2
+
+
+@pytest.mark.benchmark(group="worlds")
+def test_cartpole_against_gymnasiums_vector(benchmark):
+    world = find_world("cartpole-v1").make(lane_streams(0, range(LANES)))
+    theirs = gymnasium.make_vec("CartPole-v1", num_envs=LANES, vectorization_mode="vector_entry_point")
+    theirs.reset(seed=0)
+    actions = np.random.default_rng(0).integers(2, size=(200, LANES))
+
+    def seconds(step):
+        start = time.process_time()
+        for chosen in actions:
+            step(chosen)
+        return time.process_time() - start
+
+    pairs = [(seconds(world.step), seconds(theirs.step)) for _ in range(15)]
+    ratio = float(np.median([b / a for a, b in pairs]))
+    report(benchmark, "gymnasium's CartPoleVectorEnv / compiled CartPole, 30 lanes", ratio, "≥ 15")
+    report(benchmark, "compiled CartPole, million steps per second", LANES * 0.0002 / min(a for a, _ in pairs), "-")
+    benchmark(lambda: world.step(actions[0]))
+    assert ratio >= 15

@@ -1,0 +1,189 @@
+"""Agents compared: planted lanes are judged right, and the command does what it says."""
+
+import json
+
+import numpy as np
+import pytest
+
+from harness.compare.agents import checkpoints, learner, run_spec
+from harness.compare.control import ControlContest, Earnings, Entrant, Sweep, _match, entrants, words
+from harness.judging.statistics import paired
+from harness.runs.acting import NAMES, Acting
+from harness.runs.spec import Control, RunSpec
+from tests.harness.test_cli import dgtd
+
+SMALL = [
+    "--problems",
+    "cartpole-v0",
+    "--steps",
+    "1200",
+    "--seeds",
+    "3",
+    "--alpha",
+    "0.001",
+    "--predictor",
+    "mlp(8,relu)",
+]
+
+
+def lanes(final):
+    """An agent with these final returns."""
+    final = np.asarray(final, dtype=float)
+    who = Entrant("dqn", "value")
+    return Earnings("cartpole-v0", who, Sweep(1e-3, {}), np.arange(2), np.zeros((len(final), 2)), final, final, 0, 1.0)
+
+
+def test_more_is_better():
+    rng = np.random.default_rng(0)
+    low, high = rng.normal(100, 5, 20), rng.normal(150, 5, 20)
+    result = paired(-high, -low)
+    found = _match("cartpole-v0", lanes(high), lanes(low), result, result.p)
+    assert found.winner == "DQN"
+    assert found.difference == pytest.approx(50, abs=10)
+    assert found.better.estimate == 1.0
+
+
+def test_a_diverged_lane_is_the_worst_there_is():
+    few = np.full(12, 10.0)
+    lost = np.where(np.arange(12) < 10, -np.inf, 500.0)
+    result = paired(-few, -lost)
+    assert result.direction < 0  # the first earns more
+
+
+def test_published_agents_have_their_own_target_and_rules_have_each():
+    assert entrants(("dqn", "c51", "greedy_gq(0.5)"), ("value", "cdf")) == (
+        Entrant("dqn", "value"),
+        Entrant("c51", "cdf"),
+        Entrant("greedy_gq(0.5)", "value"),
+        Entrant("greedy_gq(0.5)", "cdf"),
+    )
+
+
+def test_sweep_and_reported_lanes_share_no_seed():
+    contest = ControlContest(("cartpole-v0",), entrants(("dqn",), ("cdf",)), 100, 4, rates=(1e-3, 1e-2))
+    who = contest.entrants[0]
+    sweep, final = contest.spec("cartpole-v0", who, 1e-3, sweep=True), contest.spec("cartpole-v0", who, 1e-3)
+    assert sweep.root_seed != final.root_seed
+    assert len(contest.sweep_requests()) == 2
+    assert len(contest.final_requests({("cartpole-v0", who): Sweep(1e-3, {})})) == 1
+
+
+def test_a_run_in_a_world_is_data_and_back():
+    spec = run_spec("cartpole-v1", learner("greedy_gq(0.5)", "cartpole-v1"), 500)
+    assert RunSpec.from_json(spec.to_json()) == spec
+    assert checkpoints(7) == (0, 1, 2, 3, 4, 5, 6, 7)
+    assert checkpoints(1000)[-1] == 1000
+
+
+def test_epsilon_falls_and_stays():
+    control = Control(explore=(1.0, 0.1), explore_steps=100)
+    assert [control.epsilon(step) for step in (0, 50, 100, 1000)] == pytest.approx([1.0, 0.55, 0.1, 0.1])
+
+
+def test_returns_are_those_of_the_episodes():
+    """With random actions alone the book's numbers are those of the world, step by step."""
+    made = learner(
+        "dqn", "cartpole-v0", predictor=learner("dqn", "cartpole-v0").predictor, explore=(1.0, 1.0), cohort=2
+    )
+    acting = Acting.of(run_spec("cartpole-v0", made, 300))
+    trial = acting.simulate(range(2), lambda: None)
+    lengths, returns = trial.of("length"), trial.of("return")
+    np.testing.assert_array_equal(lengths, returns)  # +1 per step
+    earned = trial.of("earned")[-1]
+    np.testing.assert_array_less(earned, returns[-1] + 1e-9)
+    assert (returns[-1] > 10).all()
+    assert (returns[-1] < 60).all()
+    assert trial.names == NAMES
+
+
+def test_what_is_replayed_is_what_happened(monkeypatch):
+    """Every transition of the replay obeys CartPole's physics: no step from one episode into the next."""
+    from algorithms.experience.replay import Replay
+
+    kept = []
+    monkeypatch.setattr(Replay, "add", lambda self, *row: kept.append([np.array(part) for part in row]))
+    made = learner("dqn", "cartpole-v0", explore=(1.0, 1.0), cohort=3, begin=10_000)
+    Acting.of(run_spec("cartpole-v0", made, 400)).simulate(range(3), lambda: None)
+    x, action, reward, discount, x_next = (np.stack(part) for part in zip(*kept, strict=True))
+    np.testing.assert_allclose(x_next[..., 0], x[..., 0] + 0.02 * x[..., 1], atol=1e-6)
+    np.testing.assert_allclose(x_next[..., 2], x[..., 2] + 0.02 * x[..., 3], atol=1e-6)
+    fell = (abs(x_next[..., 0]) > 2.4) | (abs(x_next[..., 2]) > 12 * np.pi / 180)
+    np.testing.assert_array_equal(discount == 0, fell)
+    assert fell.sum() > 20
+    assert set(np.unique(action)) == {0, 1}
+    assert (reward == 1).all()
+
+
+def test_lanes_alone_are_lanes_among_others_for_the_first_updates():
+    made = learner("greedy_gq(0.5)", "cartpole-v0", begin=100, every=4, cohort=4, batch=16)
+    acting = Acting.of(run_spec("cartpole-v0", made, 300))
+    many, one = acting.simulate(range(4), lambda: None), acting.simulate(range(1), lambda: None)
+    np.testing.assert_allclose(one.curves[:, 0], many.curves[:, 0], atol=1e-3)
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_report_and_a_second_time_runs_nothing(tmp_path):
+    places = ["--out", str(tmp_path / "out"), "--store", str(tmp_path / "s.sqlite")]
+    rules = ["--rules", "dqn,c51,greedy_gq(0.5)", "--targets", "cdf"]
+    first = dgtd("compare", *SMALL, *rules, *places, "--json")
+    assert first.returncode == 0, first.stderr
+    found = json.loads(first.stdout)
+    assert list(found["worlds"]["cartpole-v0"]) == ["DQN", "C51", "distributional greedy_gq(0.5)"]
+    assert len(found["matches"]) == 3
+    again = json.loads(dgtd("compare", *SMALL, *rules, *places, "--json").stdout)
+    assert again["worlds"] == found["worlds"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "distributional greedy_gq(0.5)" in page
+    assert (tmp_path / "out" / "figures" / "returns-cartpole-v0.png").stat().st_size > 5000
+    shown = dgtd("compare", *SMALL, *rules, *places)
+    assert "median return over the last fifth" in " ".join(shown.stdout.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["compare", "--problems", "cartpole-v9", "--rules", "dqn"],
+            "no world 'cartpole-v9'; did you mean 'cartpole-v",
+        ),
+        (["compare", "--problems", "cartpole-v0,baird", "--rules", "dqn"], "no world 'baird'"),
+        (["compare", "--problems", "cartpole-v0", "--rules", "dqm"], "no rule 'dqm'"),
+        (["compare", "--problems", "cartpole-v0", "--rules", "dqn", "--predictor", "table"], "must be a network"),
+        (["compare", "--problems", "gym:Pendulum-v1", "--rules", "dqn"], "must have discrete actions"),
+        (["run", "--problem", "gym:CartPol-v1", "--rule", "dqn"], "no world 'gym:CartPol-v1'"),
+        (["run", "--problem", "baird", "--rule", "gtd2", "--alpha", "0.1"], "--beta"),
+        (["world", "show", "cartpole-v3"], "no world 'cartpole-v3'; did you mean"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(words, said, tmp_path):
+    done = dgtd(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_run_in_a_world_and_the_worlds_themselves(tmp_path):
+    words = ["run", "--problem", "cartpole-v0", "--rule", "c51", "--steps", "1100", "--seeds", "2"]
+    done = dgtd(*words, "--store", str(tmp_path / "s.sqlite"), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["outcomes"] == {"budget spent": 2}
+    assert set(found["final"]) == set(NAMES)
+    listed = json.loads(dgtd("world", "list", "--json").stdout)
+    assert [row["name"] for row in listed] == ["cartpole-v0", "cartpole-v1", "cartpole-deaf"]
+    facts = json.loads(dgtd("world", "show", "cartpole-v1", "--json").stdout)
+    assert 15 < facts["random_return_mean"] < 30
+    assert "gym:Acrobot-v1" in dgtd("world", "list").stdout
+
+
+def test_the_words_say_what_the_seeds_can_not_tell():
+    contest = ControlContest(("cartpole-v0",), entrants(("dqn", "c51"), ("cdf",)), 100, 3, rates=(1e-3,))
+    from harness.compare.control import ControlComparison
+
+    one, other = lanes([1, 2, 3]), lanes([3, 2, 1])
+    result = paired(-one.final, -other.final)
+    found = ControlComparison(contest, [one], [_match("cartpole-v0", one, other, result, 1.0)])
+    assert any("not told apart by 3 seeds" in line for line in words(found))

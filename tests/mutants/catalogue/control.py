@@ -1,0 +1,94 @@
+"""Faults in worlds and agents: heads of batches, gradients, optimisers, replay, and who acts."""
+
+from tests.mutants.mutant import Mutant
+
+HEADS = "algorithms/engines/batch_heads.py"
+ENGINE = "algorithms/engines/replayed.py"
+ADAM = "algorithms/optimisers.py"
+AGENTS = "algorithms/agents.py"
+REPLAY = "algorithms/experience/replay.py"
+CARTPOLE = "harness/worlds/cartpole.py"
+ACTING = "harness/runs/acting.py"
+TORCH = "test:tests/algorithms/test_agents.py::test_a_hundred_updates_are_those_of_torch"
+BITS = "test:tests/harness/worlds/test_worlds.py::test_cartpole_is_gymnasiums_to_the_last_bit"
+
+MUTANTS = (
+    Mutant(
+        "control: KL's cotangent is not differenced",
+        HEADS,
+        "        c[j] = here - before\n",
+        "        c[j] = here\n",
+        ("claim:control/published/c51",),
+    ),
+    Mutant(
+        "control: the shift forgets gamma",
+        HEADS,
+        "left = (reward + discount * setup.support[k] - low) / spacing",
+        "left = (reward + setup.support[k] - low) / spacing",
+        ("claim:control/published/c51", "claim:control/published/greedy_gq(0.5)"),
+    ),
+    Mutant(
+        "control: a value's shift forgets gamma",
+        HEADS,
+        "weight[0, 0, 0], constant[0, 0] = discount, reward",
+        "weight[0, 0, 0], constant[0, 0] = 1.0, reward",
+        ("claim:control/published/dqn",),
+    ),
+    Mutant(
+        "control: the next action is the first",
+        HEADS,
+        "            there = best * logits\n",
+        "            there = 0 * best\n",
+        ("claim:control/published/dqn",),
+    ),
+    Mutant(
+        "control: the frozen copy is not used",
+        ENGINE,
+        "layers if frozen is None else self.layers(frozen)",
+        "layers",
+        ("claim:control/published/dqn",),
+    ),
+    Mutant(
+        "control: w's direction is a sum, not a mean",
+        ENGINE,
+        "to_w[layer].copy_(torch.bmm(here.mT, tangent) * share)",
+        "to_w[layer].copy_(torch.bmm(here.mT, tangent))",
+        ("claim:control/published/greedy_gq(0.5)",),
+    ),
+    Mutant("control: Adam without its correction", ADAM, "self.rate / (1.0 - BETA1**self.count)", "self.rate / 1.0", (TORCH,)),
+    Mutant("control: w descends", AGENTS, "self.of_w.step(self.w, -g_w)", "self.of_w.step(self.w, g_w)",
+           ("test:tests/algorithms/test_agents.py::test_w_goes_towards_its_solution",)),
+    Mutant(
+        "control: the frozen copy is never renewed",
+        AGENTS,
+        "step % self.agent.frozen == 0",
+        "step < 0",
+        (TORCH,),
+    ),
+    Mutant(
+        "control: replay draws the newest only",
+        REPLAY,
+        "at = np.int64(uniform(streams[lane]) * size)",
+        "at = np.int64(0 * uniform(streams[lane]) + size - 1)",
+        ("test:tests/algorithms/test_agents.py"
+         "::test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream",),
+    ),
+    Mutant("control: a fall on the last step is cut off", CARTPOLE, "out.truncated[lane] = not fell and", "out.truncated[lane] =",
+           ("test:tests/harness/worlds/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",)),
+    Mutant("control: the pole's length for half of it", CARTPOLE, "POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5,",
+           "POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 1.0,", (BITS,)),
+    Mutant(
+        "control: an agent bootstraps through termination",
+        ACTING,
+        "discount = np.where(moved.terminated, 0.0, control.gamma)",
+        "discount = np.full(lanes, control.gamma)",
+        ("claim:control/cartpole-v0/dqn/learns",),
+    ),
+    Mutant(
+        "control: the next observation is the new episode's",
+        ACTING,
+        "replay.add(seen, actions, moved.reward, discount, moved.observation)",
+        "replay.add(seen, actions, moved.reward, discount, world.observation)",
+        ("test:tests/harness/compare/test_control.py::test_what_is_replayed_is_what_happened",),
+    ),
+)  # fmt: skip
