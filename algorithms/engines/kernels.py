@@ -200,6 +200,18 @@ def write_snapshot(out, i, lane, point):
                 out[i, lane, j, k] = point[j, k]
 
 
+@nb.njit(inline="always")
+def write_due(snapshots, due, now, lane, theta, w, theta_mean, w_mean):
+    """Write the snapshots of step `now`; the next one that is due."""
+    while due < snapshots.at.shape[0] and snapshots.at[due] == now:
+        write_snapshot(snapshots.theta, due, lane, theta)
+        write_snapshot(snapshots.w, due, lane, w)
+        write_snapshot(snapshots.theta_mean, due, lane, theta_mean)
+        write_snapshot(snapshots.w_mean, due, lane, w_mean)
+        due += 1
+    return due
+
+
 def room(n, k):
     """Arrays for one thread to work in."""
     return np.zeros((4, n + 1)), np.zeros((n, k)), np.zeros((n, k))
@@ -209,18 +221,13 @@ def room(n, k):
 def _run_lane(lane, lanes, moves, table, data, lookup, rule, snapshots, work, before_theta, before_w):
     theta, w = lanes.theta[lane], lanes.w[lane]
     theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]
-    stream, here, next_snapshot = lanes.rng[lane], lanes.state[lane], 0
+    stream, here, due = lanes.rng[lane], lanes.state[lane], 0
     n, k = theta.shape
     features, shifts = data.x, (data.row, data.weight, data.constant)
     length = moves.alpha_factor.shape[0]
     halves = 2 if moves.extragradient else 1
     for step in range(length + 1):
-        while next_snapshot < snapshots.at.shape[0] and snapshots.at[next_snapshot] == moves.first + step:
-            write_snapshot(snapshots.theta, next_snapshot, lane, theta)
-            write_snapshot(snapshots.w, next_snapshot, lane, w)
-            write_snapshot(snapshots.theta_mean, next_snapshot, lane, theta_mean)
-            write_snapshot(snapshots.w_mean, next_snapshot, lane, w_mean)
-            next_snapshot += 1
+        due = write_due(snapshots, due, moves.first + step, lane, theta, w, theta_mean, w_mean)
         if step == length or lanes.died[lane] >= 0:
             continue
         alpha, beta = moves.alpha[lane] * moves.alpha_factor[step], moves.beta[lane] * moves.beta_factor[step]

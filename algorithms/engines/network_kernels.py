@@ -28,7 +28,7 @@ from algorithms.engines.kernels import (
     Snapshots,
     average,
     project,
-    write_snapshot,
+    write_due,
 )
 from algorithms.engines.network_heads import Atoms, at_the_head, atoms_of
 from algorithms.experience.draws import Sampling, draw
@@ -199,15 +199,10 @@ def _backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
 def _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom):
     theta, w = lanes.theta[lane], lanes.w[lane]
     theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]
-    stream, here, next_snapshot = lanes.rng[lane], lanes.state[lane], 0
+    stream, here, due = lanes.rng[lane], lanes.state[lane], 0
     length = moves.alpha_factor.shape[0]
     for step in range(length + 1):
-        while next_snapshot < snapshots.at.shape[0] and snapshots.at[next_snapshot] == moves.first + step:
-            write_snapshot(snapshots.theta, next_snapshot, lane, theta)
-            write_snapshot(snapshots.w, next_snapshot, lane, w)
-            write_snapshot(snapshots.theta_mean, next_snapshot, lane, theta_mean)
-            write_snapshot(snapshots.w_mean, next_snapshot, lane, w_mean)
-            next_snapshot += 1
+        due = write_due(snapshots, due, moves.first + step, lane, theta, w, theta_mean, w_mean)
         if step == length or lanes.died[lane] >= 0:
             continue
         alpha, beta = moves.alpha[lane] * moves.alpha_factor[step], moves.beta[lane] * moves.beta_factor[step]

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, a_path, runs_lanes
+from harness.commands.options import INTERRUPTED, PredictorText, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
@@ -48,6 +48,7 @@ def compare(
 
     from algorithms.published import PUBLISHED
     from algorithms.stepping import check_steps
+    from harness.commands.carry_out import carried_out
     from harness.commands.progress import progress
     from harness.compare.across import across
     from harness.compare.across import as_dict as across_as_dict
@@ -57,7 +58,6 @@ def compare(
     from harness.report.markup import writable
     from harness.report.page import page
     from harness.report.words import undecidable
-    from harness.runs.driver import execute
     from harness.runs.predictors import parse
     from harness.worlds.world import is_world
 
@@ -81,30 +81,23 @@ def compare(
         steps_given=None if alpha is None or beta is None else (alpha, beta),
         predictor=None if predictor is None else parse(predictor),
     )  # fmt: skip
-    make = where.make
+    _ = where.make  # a wrong executor is an error before there is a store
     writable(out)
     command = repeat(locals() | {"store": where.store})
     with open_store(where.store) as results:
         if words := undecidable(contest):  # said before anything runs, and after whatever is wrong with the input
             print(f"dgtd: {words}", file=sys.stderr)
 
-        def ran(what: str, requests: list[Any]) -> bool:
-            with progress(what) as tick:
-                done = not execute(requests, results, make, timeout=where.timeout, progress=tick).interrupted
-            if not done:
-                print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
-            return done
-
-        if not ran("sweep", contest.sweep_requests()):
+        if not carried_out("sweep", contest.sweep_requests(), results, where):
             return INTERRUPTED
         for _ in range(ROUNDS if alphas is None and ratios is None else 0):  # a grid that was asked for is left alone
             wider = contest.grid.beyond(choice.best for choice in choose(contest, results).values())
             if contest.steps_given is not None or wider == contest.grid:
                 break
             contest = replace(contest, grid=wider)
-            if not ran("wider sweep", contest.sweep_requests()):
+            if not carried_out("wider sweep", contest.sweep_requests(), results, where):
                 return INTERRUPTED
-        if not ran("runs", contest.final_requests(choose(contest, results))):
+        if not carried_out("runs", contest.final_requests(choose(contest, results)), results, where):
             return INTERRUPTED
         found = weigh(contest, results, choose(contest, results))
     document = (

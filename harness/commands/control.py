@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from harness.commands.options import INTERRUPTED, RESUME, Where
+from harness.commands.options import INTERRUPTED, Where
 from harness.commands.output import open_store, plain, print_json, print_table, say, tell
 
 
@@ -29,12 +28,11 @@ def compare_agents(
     **rest: Any,
 ) -> int:
     """Sweep the rate of Adam on seeds of its own, run the chosen ones on fresh seeds, and report."""
-    from harness.commands.progress import progress
+    from harness.commands.carry_out import carried_out
     from harness.compare.agents import ATOMS, BETA, NETWORK
     from harness.compare.control import RATES, ControlContest, as_dict, choose, entrants, weigh
     from harness.report.control import write
     from harness.report.markup import writable
-    from harness.runs.driver import execute
     from harness.runs.predictors import parse
 
     if alpha is not None and alphas is not None:
@@ -44,21 +42,13 @@ def compare_agents(
         beta=BETA if beta is None else beta, atoms=ATOMS if atoms == 21 else atoms, root_seed=seed,
         predictor=NETWORK if predictor is None else parse(predictor), **rest,
     )  # fmt: skip
-    make = where.make
+    _ = where.make  # a wrong executor is an error before there is a store
     writable(out)
     with open_store(where.store) as results:
-
-        def ran(what: str, requests: list[Any]) -> bool:
-            with progress(what) as tick:
-                done = not execute(requests, results, make, timeout=where.timeout, progress=tick).interrupted
-            if not done:
-                print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
-            return done
-
-        if not ran("sweep", contest.sweep_requests()):
+        if not carried_out("sweep", contest.sweep_requests(), results, where):
             return INTERRUPTED
         chosen = choose(contest, results)
-        if not ran("runs", contest.final_requests(chosen)):
+        if not carried_out("runs", contest.final_requests(chosen), results, where):
             return INTERRUPTED
         found = weigh(contest, results, chosen)
     path = write(found, command, out)

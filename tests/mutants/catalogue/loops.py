@@ -122,8 +122,8 @@ MUTANTS = (
     Mutant(
         "linear run: snapshots one step early",
         KERNELS,
-        "snapshots.at[next_snapshot] == moves.first + step:",
-        "snapshots.at[next_snapshot] == moves.first + step + (step > 0):",
+        "snapshots.at[due] == now:",
+        "snapshots.at[due] == now + (now > 0):",
         ("test:tests/algorithms/engines/test_linear_runs.py::test_a_run_is_the_run_written_out",),
     ),
     Mutant(
