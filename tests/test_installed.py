@@ -37,6 +37,8 @@ COMMANDS = [
     ("problem", "list"),
     ("problem", "show", "baird"),
     ("problem", "check", "two_state"),
+    ("world", "list"),
+    ("world", "show", "cartpole-v1"),
     ("certify", "gtd2", "--problem", "baird", "--alpha", "0.01", "--beta", "0.01"),
     ("curve", "gtd2", "--problem", "boyan", "--alpha", "0.05", "--beta", "0.1", "--steps", "50"),
     ("run", "--problem", "two_state", "--rule", "mine.py:mine", *RUN, "--executor", "pool", "--workers", "1"),
