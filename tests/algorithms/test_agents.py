@@ -159,6 +159,7 @@ def test_w_goes_towards_its_solution():
     theta = players.theta[0]
     following = np.concatenate([drawn.x_next[0].astype(float), np.ones((40, 1))], axis=1) @ theta
     delta = drawn.reward[0] + drawn.discount[0] * following - x @ theta
+    assert np.isfinite(players.w).all()  # NaN would equal NaN
     np.testing.assert_allclose(players.w[0], np.linalg.lstsq(x, delta, rcond=None)[0], atol=1e-6)
 
 
