@@ -35,7 +35,7 @@ def compare(
     beta: float | None = typer.Option(None, help="Step size of w for all; goes with --alpha."),
     alphas: str | None = typer.Option(None, help="The sweep's α, separated by commas."),
     ratios: str | None = typer.Option(None, help="The sweep's β/α, separated by commas."),
-    atoms: int = typer.Option(21, help="Atoms of the distributional forms."),
+    atoms: int | None = typer.Option(None, help="Atoms of the distributional forms: 21, or 40 in a world."),
     projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
@@ -76,7 +76,8 @@ def compare(
     if alpha is not None and beta is not None:
         check_steps(alpha, beta)
     contest = Contest(
-        problems=split(problems), contestants=contestants(rules, targets), steps=steps, seeds=seeds, atoms=atoms,
+        problems=split(problems), contestants=contestants(rules, targets), steps=steps, seeds=seeds,
+        atoms=21 if atoms is None else atoms,
         projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios),
         steps_given=None if alpha is None or beta is None else (alpha, beta),
         predictor=None if predictor is None else parse(predictor),

@@ -19,7 +19,7 @@ def compare_agents(
     alpha: float | None,
     beta: float | None,
     alphas: tuple[float, ...] | None,
-    atoms: int,
+    atoms: int | None,
     predictor: str | None,
     seed: int,
     out: Path,
@@ -39,7 +39,7 @@ def compare_agents(
         raise ValueError("alphas are the sweep's, and alpha leaves no sweep: give one or the other")
     contest = ControlContest(
         worlds, entrants(names, targets), rates=alphas or (RATES if alpha is None else (alpha,)),
-        beta=BETA if beta is None else beta, atoms=ATOMS if atoms == 21 else atoms, root_seed=seed,
+        beta=BETA if beta is None else beta, atoms=ATOMS if atoms is None else atoms, root_seed=seed,
         predictor=NETWORK if predictor is None else parse(predictor), **rest,
     )  # fmt: skip
     _ = where.make  # a wrong executor is an error before there is a store

@@ -33,7 +33,7 @@ def run(
     steps: int = typer.Option(20_000, help="Steps per lane."),
     seeds: int = typer.Option(30, help="Lanes: seeds 0 … n − 1."),
     target: str = typer.Option("value", help="value, or cdf for the distributional lift."),
-    atoms: int = typer.Option(21, help="Atoms of the lift."),
+    atoms: int | None = typer.Option(None, help="Atoms of the lift: 21, or 40 in a world."),
     projection: str = typer.Option("cramer", help="Off-grid handling of the lift."),
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
@@ -59,7 +59,7 @@ def run(
         for name, value in (("alpha", alpha), ("beta", beta)):
             if value is None:
                 raise ValueError(f"Missing option '--{name}'.")
-        place = find_problem(problem)
+        place, atoms = find_problem(problem), 21 if atoms is None else atoms
         place.target(target, atoms, projection)
         learner = Learner(
             reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule),  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def run(
 
 
 def _in_a_world(
-    world: str, rule: str, alpha: float | None, beta: float | None, steps: int, target: str, atoms: int,
+    world: str, rule: str, alpha: float | None, beta: float | None, steps: int, target: str, atoms: int | None,
     projection: str, predictor: Any, seed: int, seeds: int,
 ) -> RunSpec:  # fmt: skip
     """An agent there, with the settings of `harness.compare.agents` where none are given."""
@@ -96,7 +96,7 @@ def _in_a_world(
 
     made = learner(
         rule, world, target, ALPHA if alpha is None else alpha, BETA if beta is None else beta,
-        ATOMS if atoms == 21 else atoms, projection, predictor or NETWORK, cohort=min(10, seeds),
+        ATOMS if atoms is None else atoms, projection, predictor or NETWORK, cohort=min(10, seeds),
     )  # fmt: skip
     spec = run_spec(world, made, steps, seed)
     made_of(spec)
