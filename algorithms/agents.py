@@ -83,7 +83,7 @@ class Players:
 
     def act(self, observation: Any, explore: Floats, choice: Floats, epsilon: float) -> tuple[Integers, Floats]:
         """ε-greedy actions, and the best one's value. explore, choice  [lanes]: uniform draws of each lane's own."""
-        values = self.engine.values(self.theta, observation[:, None])[:, 0]
+        values = self.engine.values(self.theta, observation)
         random = (choice * self.engine.actions).astype(np.int64)
         return np.where(explore < epsilon, random, values.argmax(-1)), values.max(-1)
 

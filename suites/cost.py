@@ -134,13 +134,14 @@ def _maker(engine: str, rule: Rule) -> Maker:
     return made[engine]
 
 
-def _wide(engine: str) -> list[Network]:
-    """One hidden layer, 10³ to 10⁷ parameters; explicit Hessians only up to 5000."""
+def _wide(engine: str, setting: Setting) -> list[Network]:
+    """One hidden layer, 10³ to 10⁷ parameters, in ci to 10⁶; explicit Hessians only up to 5000."""
     from harness.cost.peers import Network
 
     if engine == "explicit-hessian":
         return [Network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360, 480, 600)]
-    return [Network(INPUTS, (hidden,), ATOMS) for hidden in (15, 50, 150, 500, 1_500, 15_000, 150_000)]
+    hidden = (15, 50, 150, 500, 1_500, 15_000, *(() if setting.profile == "ci" else (150_000,)))
+    return [Network(INPUTS, (units,), ATOMS) for units in hidden]
 
 
 @lru_cache(maxsize=256)
@@ -186,7 +187,7 @@ def _terms(network: Network) -> tuple[int, ...]:
 def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
     from harness.cost.fits import exact_law
 
-    networks = _wide(engine)
+    networks = _wide(engine, setting)
     counts = [_work(engine, rule, network)[1].total for network in networks]
     law = exact_law([(n.hidden[0], 1) for n in networks], counts)  # d is affine in the units, too
     slope = (counts[-1] - counts[0]) / (networks[-1].size - networks[0].size)
@@ -229,7 +230,9 @@ def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
     from harness.cost.fits import exact_law
     from harness.cost.peers import Network
 
-    widths = (1_500, 2_500, 5_000, 10_000) + ((50_000, 150_000) if engine == "mlp" else ())
+    widths = [1_500, 2_500, 5_000, 10_000]
+    if setting.profile != "ci" and engine == "mlp":
+        widths += [50_000, 150_000]
     networks = [Network(INPUTS, (hidden,), ATOMS if engine == "mlp" else FEW) for hidden in widths]
     extra = [_work(engine, rule, n)[0].peak + _work(engine, rule, n)[2] for n in networks]
     law = exact_law([(n.hidden[0], 1) for n in networks], extra)
@@ -284,9 +287,9 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     from harness.cost.fits import exact_law
     from harness.cost.touches import count_touches
 
-    shapes = [(3, 500), (11, 100), (3, 9), (21, 150), (51, 200), (11, 3000), (101, 1000)]
-    if setting.profile != "ci" and rule is gtd2:  # two minutes in Python
-        shapes += [(101, 100_000)]
+    shapes = [(3, 500), (11, 100), (3, 9), (21, 150), (51, 200), (101, 90), (3, 9000)]
+    if setting.profile != "ci":
+        shapes += [(101, 1000), *([(101, 100_000)] if rule is gtd2 else [])]  # the last takes two minutes in Python
     terms = [((atoms - 1) * k, atoms - 1, 1) for atoms, k in shapes]
     counts = [count_touches(rule, CdfTarget(0, 10, atoms), k) for atoms, k in shapes]
     law = exact_law(terms, counts)

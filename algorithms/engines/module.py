@@ -11,6 +11,7 @@ from torch.func import functional_call, grad, jvp, stack_module_state, vmap
 
 from algorithms.engines.heads import temporal_difference
 from algorithms.engines.tensors import Parts, TensorBatch, step_factors
+from algorithms.engines.traced import Traced
 from algorithms.experience.batch import Batch
 from algorithms.rule import Rule
 from algorithms.targets import Shift
@@ -27,6 +28,7 @@ class ModuleEngine:
     def __init__(self, rule: Rule, module: torch.nn.Module, predict: Callable[[Tensor], Tensor] | None = None) -> None:
         self.rule, self.module = rule, module
         self.predict = predict or (lambda y: y)
+        self._lanes = Traced(vmap(grad(self._objective, argnums=(0, 1), has_aux=True)))
 
     def init(self, lanes: int, modules: Sequence[torch.nn.Module] | None = None) -> Parameters:
         """The parameters of the lanes' modules, or of the engine's own for every lane: name → [lanes, …]."""
@@ -64,8 +66,7 @@ class ModuleEngine:
     ) -> tuple[Parameters, Parameters, Parts]:
         data = TensorBatch.of(batch, next(iter(theta.values())).dtype)
         shift = (data.shift.row, data.shift.weight, data.shift.constant)
-        lane = grad(self._objective, argnums=(0, 1), has_aux=True)
-        (g_theta, g_w), parts = vmap(lane)(theta, w, data.x, data.x_next, shift, data.rho)
+        (g_theta, g_w), parts = self._lanes(theta, w, data.x, data.x_next, shift, data.rho)
         if self.rule.w_decay:
             g_w = {name: g_w[name] - self.rule.w_decay * w[name] for name in g_w}
         return g_theta, g_w, parts

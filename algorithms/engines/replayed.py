@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 
 from algorithms.checks import Floats
-from algorithms.engines import batch_heads, network_heads
+from algorithms.engines import batch_heads, batch_values, network_heads
 from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.engines.layers import Shape
 from algorithms.engines.mlp import MlpEngine, Weights
+from algorithms.engines.small import ACTIVATIONS
 from algorithms.engines.tensors import TensorBatch
 from algorithms.experience.replay import Transitions
 from algorithms.names import look_up
@@ -56,6 +57,9 @@ class ReplayEngine(MlpEngine):
             head, self.actions, projection, metric == "kl", rule.curvature, self.uses_w or self.follows, rule.linear,
             coefficients, support,
         )  # fmt: skip
+        self.stack = batch_values.Stack(
+            np.array(self.sizes), ACTIVATIONS[self.activation_name], head, self.actions, support
+        )
         self.shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
         self.weights = sum(rows * columns for rows, columns in self.shapes)
         self._views: dict[tuple[int, tuple[int, ...]], Weights] = {}
@@ -83,11 +87,9 @@ class ReplayEngine(MlpEngine):
             self._kept[key] = np.empty_like(like)
         return self._kept[key]
 
-    @torch.no_grad()
     def values(self, theta: Any, x: Any) -> Any:
-        """[lanes, batch, actions]: the value of each action at x [lanes, batch, k]."""
-        y = self._outputs(self.layers(theta), torch.from_numpy(x).to(self.dtype))[-1]
-        return self.head.means(y.unflatten(-1, (self.actions, self.head.logits))).numpy()
+        """[lanes, actions]: the value of each action at x [lanes, k], one observation a lane."""
+        return batch_values.values(theta, x, self.stack)
 
     @torch.no_grad()
     def laws(self, theta: Any, x: Any) -> Any:

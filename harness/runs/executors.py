@@ -73,17 +73,18 @@ class Workers(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Finish what was submitted, or end the workers."""
-        manager = self._pool._pool_manager.worker_manager
         if wait and not cancel_futures:
             self._pool.close()
-        else:
-            self._pool.stop()
-        # A worker that died just now gets no successor: that would begin when the pool's locks are gone, and say so.
+            self._pool._wait_queue_depletion(None)
+        self._pool.stop()
+        # pebble would take the locks away before it ends the workers, and one that is just beginning then says so in
+        # a traceback. So they are ended first: those there are, and none that dies now gets a successor.
+        manager, loop = self._pool._pool_manager.worker_manager, self._pool._pool_manager_loop
         manager.workers_number = 0
+        if loop is not None:
+            loop.join()
+        manager.force_stop_workers()
         self._pool.join()
-        for late in tuple(manager.workers.values()):
-            late.kill()
-            late.join()
 
 
 def pool(workers: int | None = None) -> Workers:

@@ -208,3 +208,16 @@ def test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream(
     for step in range(5):
         alone.add(np.array([[step]], dtype=np.float32), [0], [step], [0.9], np.array([[step + 100]], dtype=np.float32))
     np.testing.assert_array_equal(alone.draw(300).x[0], drawn.x[0])
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "silu", "softplus"])
+@pytest.mark.parametrize("target", [ValueTarget(), CdfTarget(-3, 10, 7)])
+@pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_agents_act_by_the_means_of_their_laws(activation, target, dtype, within):
+    engine = ReplayEngine(rules.td, (4, 9, 5), target, dtype=dtype, actions=3, activation=activation)
+    theta = engine.start(generators(0, range(3), suite="values"))
+    x = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+    laws = engine.laws(theta, x[:, None])[:, 0]
+    expected = target.mean(laws) if isinstance(target, CdfTarget) else laws[..., 0]
+    np.testing.assert_allclose(engine.values(theta, x), expected, rtol=within, atol=within)
+    assert np.ptp(expected) > 1e-2  # actions differ, so that a head mixed up would show

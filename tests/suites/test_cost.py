@@ -52,7 +52,7 @@ def test_a_quadratic_engine_breaks_the_affine_law(monkeypatch):
         return step(self, theta, w, *rest)
 
     monkeypatch.setattr(mlp.MlpEngine, "step", slow)
-    monkeypatch.setattr(cost, "_wide", lambda engine: [cost_network(h) for h in (10, 50, 100, 500, 1000)])
+    monkeypatch.setattr(cost, "_wide", lambda engine, setting: [cost_network(h) for h in (10, 50, 100, 500, 1000)])
     assert verdict(cost._affine, "mlp", gtd2) is Verdict.FAIL
 
 

@@ -187,3 +187,21 @@ def test_what_is_compiled_on_the_way_is_not_counted(tmp_path, monkeypatch):
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(made, 16)], store, InProcess)
         assert sum(lane.seconds for lane in store.lanes(run_hash(made))) < 0.4
+
+
+@pytest.mark.parametrize("hurry", [False, True])
+def test_workers_end_before_their_locks_are_taken_away(hurry):
+    """A worker that begins without them would say so in a traceback, after the last word of the command."""
+    workers, alive = pool(2), []
+    manager = workers._pool._pool_manager.worker_manager
+    begun = tuple(manager.workers.values())
+    taken_away = manager.close_channels
+
+    def close():
+        alive.extend(each.is_alive() for each in begun)
+        taken_away()
+
+    manager.close_channels = close
+    workers.shutdown(wait=not hurry, cancel_futures=hurry)
+    assert alive == [False, False]
+    assert not manager.workers

@@ -6,6 +6,8 @@ HEADS = "algorithms/engines/batch_heads.py"
 ENGINE = "algorithms/engines/replayed.py"
 ADAM = "algorithms/optimisers.py"
 AGENTS = "algorithms/agents.py"
+VALUES = "algorithms/engines/batch_values.py"
+MEANS = "test:tests/algorithms/test_agents.py::test_agents_act_by_the_means_of_their_laws"
 REPLAY = "algorithms/experience/replay.py"
 CARTPOLE = "harness/worlds/cartpole.py"
 ACTING = "harness/runs/acting.py"
@@ -13,6 +15,11 @@ TORCH = "test:tests/algorithms/test_agents.py::test_a_hundred_updates_are_those_
 BITS = "test:tests/harness/worlds/test_worlds.py::test_cartpole_is_gymnasiums_to_the_last_bit"
 
 MUTANTS = (
+    Mutant("control: agents act without a bias", VALUES, "a[j] = bias[j]", "a[j] = 0.0 * bias[j]", (MEANS,)),
+    Mutant(
+        "control: agents act by their logits, not by their law", VALUES,
+        "mean += mass[j] * stack.support[j]", "mean += mass[j]", ("claim:control/cartpole-v0/c51/learns", MEANS),
+    ),  # fmt: skip
     Mutant(
         "control: KL's cotangent is not differenced",
         HEADS,

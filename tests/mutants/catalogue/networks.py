@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 MLP = "algorithms/engines/mlp.py"
 MODULE = "algorithms/engines/module.py"
+TRACED = "algorithms/engines/traced.py"
 TENSORS = "algorithms/engines/tensors.py"
 
 MUTANTS = (
@@ -111,6 +112,20 @@ MUTANTS = (
         "p, t, q = self.rule(delta.detach(), u.detach(), rho)",
         ("u = 0.9 * u\n        p, t, q = self.rule(delta.detach(), u.detach(), rho)"),
         ("claim:engines/module/depth=1,tanh/gtd2/written-out",),
+    ),
+    Mutant(
+        "module: a trace is believed unseen",
+        TRACED,
+        "elif self._trace is not None and not _same(self._trace(*arguments), found):",
+        "elif False:",
+        ("test:tests/algorithms/test_traced.py::test_what_changes_between_calls_is_never_held_in_a_trace",),
+    ),
+    Mutant(
+        "module: a trace serves other shapes",
+        TRACED,
+        "if shapes != self._shapes:",
+        "if not self._shapes:",
+        ("test:tests/algorithms/test_traced.py::test_other_shapes_start_again",),
     ),
     Mutant(
         "module: curvature always",

@@ -1,0 +1,88 @@
+"""What agents act by, compiled: the value of every action at one observation per lane.
+
+A step of twelve lanes was 0.6 ms of torch's dispatch for a few thousand products; this is a tenth of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numba import types
+
+from algorithms.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled
+from algorithms.engines.elementary import EXACT
+from algorithms.engines.network_heads import VALUE, _softmax
+from algorithms.engines.network_kernels import _apply_activation
+
+
+class Stack(NamedTuple):
+    """Layers  width  [layers + 1], inputs first   and the head: its kind, its actions, the atoms' places."""
+
+    width: Integers1
+    activation: Integer
+    head: Integer
+    actions: Integer
+    support: Floats1
+
+
+@nb.njit(fastmath=FASTMATH, inline="always")
+def _sums(theta, at, h, rows, a, columns):
+    """a ← hV, with the bias: V's rows start at `at`, the bias last."""
+    bias = theta[at + rows * columns : at + (rows + 1) * columns]
+    for j in range(columns):
+        a[j] = bias[j]
+    for i in range(rows):
+        if h[i] != 0:
+            row = theta[at + i * columns : at + (i + 1) * columns]
+            for j in range(columns):
+                a[j] += h[i] * row[j]
+
+
+@nb.njit(fastmath=EXACT, error_model="numpy")
+def _activated(a, h, slope, count, kind):
+    """h ← σ(a). A function of its own: what it inlines must not see the callers' looser arithmetic."""
+    _apply_activation(a, h, slope, np.uint64(0), np.uint64(count), kind)
+
+
+def _values(theta, x, stack, room, mass, out):
+    """out  [lanes, actions]   room  [3, widest]   mass  [atoms]."""
+    layers = stack.width.shape[0] - 1
+    h, a, slope = room[0], room[1], room[2]
+    for lane in range(x.shape[0]):
+        at = 0
+        for i in range(x.shape[1]):
+            h[i] = x[lane, i]
+        for layer in range(layers):
+            rows, columns = stack.width[layer], stack.width[layer + 1]
+            _sums(theta[lane], at, h, rows, a, columns)
+            at += (rows + 1) * columns
+            if layer < layers - 1:
+                _activated(a, h, slope, columns, stack.activation)
+        logits = stack.width[layers] // stack.actions
+        for action in range(stack.actions):
+            if stack.head == VALUE:
+                out[lane, action] = a[action]
+                continue
+            _softmax(a[action * logits : (action + 1) * logits], mass)
+            mean = 0.0
+            for j in range(mass.shape[0]):
+                mean += mass[j] * stack.support[j]
+            out[lane, action] = mean
+
+
+def _kernel(number: Any) -> Any:
+    matrix = types.Array(number, 2, "C")
+    return compiled(matrix, matrix, Stack, matrix, Floats1, Floats2, fastmath=True, bare=True)(_values)
+
+
+_KERNELS = {np.dtype(np.float32): _kernel(types.float32), np.dtype(np.float64): _kernel(types.float64)}
+
+
+def values(theta: Any, x: Any, stack: Stack) -> Any:
+    """[lanes, actions] at x [lanes, k], of networks with weights theta [lanes, d]."""
+    out, room = np.empty((len(x), stack.actions)), np.empty((3, stack.width.max()), dtype=theta.dtype)
+    mass = np.empty(len(stack.support))
+    _KERNELS[theta.dtype](theta, np.ascontiguousarray(x, dtype=theta.dtype), stack, room, mass, out)
+    return out
