@@ -17,9 +17,12 @@ BITS = "test:tests/harness/worlds/test_worlds.py::test_cartpole_is_gymnasiums_to
 MUTANTS = (
     Mutant("control: agents act without a bias", VALUES, "a[j] = bias[j]", "a[j] = 0.0 * bias[j]", (MEANS,)),
     Mutant(
-        "control: agents act by their logits, not by their law", VALUES,
-        "mean += mass[j] * stack.support[j]", "mean += mass[j]", ("claim:control/cartpole-v0/c51/learns", MEANS),
-    ),  # fmt: skip
+        "control: agents act by their logits, not by their law",
+        VALUES,
+        "mean += mass[j] * stack.support[j]",
+        "mean += mass[j]",
+        ("claim:control/cartpole-v0/c51/learns", MEANS),
+    ),
     Mutant(
         "control: KL's cotangent is not differenced",
         HEADS,
@@ -62,9 +65,20 @@ MUTANTS = (
         "to_w[layer].copy_(torch.bmm(here.mT, tangent))",
         ("claim:control/published/greedy_gq(0.5)",),
     ),
-    Mutant("control: Adam without its correction", ADAM, "self.rate / (1.0 - BETA1**self.count)", "self.rate / 1.0", (TORCH,)),
-    Mutant("control: w descends", AGENTS, "self.of_w.step(self.w, -g_w)", "self.of_w.step(self.w, g_w)",
-           ("test:tests/algorithms/test_agents.py::test_w_goes_towards_its_solution",)),
+    Mutant(
+        "control: Adam without its correction",
+        ADAM,
+        "self.rate / (1.0 - BETA1**self.count)",
+        "self.rate / 1.0",
+        (TORCH,),
+    ),
+    Mutant(
+        "control: w descends",
+        AGENTS,
+        "self.of_w.step(self.w, -g_w)",
+        "self.of_w.step(self.w, g_w)",
+        ("test:tests/algorithms/test_agents.py::test_w_goes_towards_its_solution",),
+    ),
     Mutant(
         "control: the frozen copy is never renewed",
         AGENTS,
@@ -77,13 +91,25 @@ MUTANTS = (
         REPLAY,
         "at = np.int64(uniform(streams[lane]) * size)",
         "at = np.int64(0 * uniform(streams[lane]) + size - 1)",
-        ("test:tests/algorithms/test_agents.py"
-         "::test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream",),
+        (
+            "test:tests/algorithms/test_agents.py"
+            "::test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream",
+        ),
     ),
-    Mutant("control: a fall on the last step is cut off", CARTPOLE, "out.truncated[lane] = not fell and", "out.truncated[lane] =",
-           ("test:tests/harness/worlds/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",)),
-    Mutant("control: the pole's length for half of it", CARTPOLE, "POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5,",
-           "POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 1.0,", (BITS,)),
+    Mutant(
+        "control: a fall on the last step is cut off",
+        CARTPOLE,
+        "out.truncated[lane] = not fell and",
+        "out.truncated[lane] =",
+        ("test:tests/harness/worlds/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",),
+    ),
+    Mutant(
+        "control: the pole's length for half of it",
+        CARTPOLE,
+        "POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5,",
+        "POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 1.0,",
+        (BITS,),
+    ),
     Mutant(
         "control: an agent bootstraps through termination",
         ACTING,
@@ -98,4 +124,4 @@ MUTANTS = (
         "replay.add(seen, actions, moved.reward, discount, world.observation)",
         ("test:tests/harness/compare/test_control.py::test_what_is_replayed_is_what_happened",),
     ),
-)  # fmt: skip
+)
