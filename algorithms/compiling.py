@@ -90,12 +90,27 @@ def compiled(
     return lambda function: Compiled(function, returns(*map(type_of, arguments)), options)
 
 
+def inlined(fastmath: Any = False, **options: Any) -> Callable[[Any], Any]:
+    """Decorator, for what kernels call at every step: LLVM puts it in its place.
+
+    numba's own inlining leads to the same speed and takes up to half as long again to compile. And here a function's
+    arithmetic stays its own: one that may not be reordered is safe inside one that may.
+    """
+    made: Callable[[Any], Any] = nb.njit(fastmath=fastmath, forceinline=True, _nrt=False, **options)
+    return made
+
+
 def cache_folder() -> Path:
     """DGTD_CACHE, or `dgtd` in the user's cache folder."""
     if given := os.environ.get("DGTD_CACHE"):
         return Path(given)
     home = {"win32": os.environ.get("LOCALAPPDATA", ""), "darwin": "~/Library/Caches"}.get(sys.platform, "")
     return Path(home or os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "dgtd"
+
+
+def has_compiled(source: bytes) -> bool:
+    """Whether a module may have compiled functions."""
+    return b"numba" in source or b"algorithms.compiling" in source
 
 
 @cache
@@ -105,7 +120,7 @@ def source_stamp() -> str:
     digest = hashlib.sha256()
     for file in sorted(here.rglob("*.py")):
         source = file.read_bytes()
-        if b"numba" in source:
+        if has_compiled(source):
             digest.update(file.relative_to(here).as_posix().encode() + b"\0" + source)
     return digest.hexdigest()
 

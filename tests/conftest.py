@@ -38,4 +38,4 @@ def nothing_prepared():
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """`make quick` leaves out what takes more than a moment; `make test` begins with what takes longest."""
     mark_slow_ones(items)
-    longest_first(items)
+    longest_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))

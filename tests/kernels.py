@@ -5,8 +5,9 @@ from importlib import import_module
 from algorithms.compiling import Compiled
 
 MODULES = (
-    "algorithms.experience.draws", "algorithms.engines.kernels", "algorithms.engines.network_kernels",
-    "harness.oracle.moment_kernels",
+    "algorithms.experience.draws", "algorithms.experience.replay", "algorithms.engines.kernels",
+    "algorithms.engines.network_kernels", "algorithms.engines.batch_heads", "algorithms.engines.batch_values",
+    "algorithms.optimisers", "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.acting",
 )  # fmt: skip
 
 
@@ -14,8 +15,9 @@ def main() -> None:
     """One after the other: numba compiles under a lock."""
     for name in MODULES:
         for value in vars(import_module(name)).values():
-            if isinstance(value, Compiled):
-                _ = value.dispatcher
+            for each in value.values() if isinstance(value, dict) else [value]:
+                if isinstance(each, Compiled):
+                    _ = each.dispatcher
 
 
 if __name__ == "__main__":

@@ -10,19 +10,31 @@ from types import FunctionType
 
 import pytest
 
-# A minute or more each. They come first: a long test that starts last keeps one of two cores waiting.
-LONGEST = ("golden/test_golden.py", "mutants/test_sample.py", "asv/test_gate.py", "harness/test_bad_input.py")
+# A minute or more each, the longest first.
+LONGEST = (
+    "golden/test_golden.py", "asv/test_gate.py", "mutants/test_sample.py", "tests/test_installed.py",
+    "harness/test_bad_input.py",
+)  # fmt: skip
 
 
-def longest_first(items: list[pytest.Item]) -> None:
-    """The longest files, then the other slow tests, then the rest, each in their order."""
+def longest_first(items: list[pytest.Item], workers: int) -> None:
+    """pytest-xdist gives each worker a share of neighbours, and who is done takes from the ends of the others' shares.
 
-    def turn(item: pytest.Item) -> int:
-        path = item.path.as_posix()
-        found = [place for place, name in enumerate(LONGEST) if path.endswith(name)]
-        return found[0] if found else len(LONGEST) + (item.get_closest_marker("slow") is None)
-
-    items.sort(key=turn)
+    So a share is some of the longest files, then its part of the other slow tests, then of the rest: a long test that
+    starts last, or behind another long one, keeps a core waiting.
+    """
+    files = {name: [item for item in items if item.path.as_posix().endswith(name)] for name in LONGEST}
+    long = [item for found in files.values() for item in found]
+    others = [item for item in items if item not in long]
+    slow = [item for item in others if item.get_closest_marker("slow") is not None]
+    quick = [item for item in others if item.get_closest_marker("slow") is None]
+    dealt: list[pytest.Item] = []
+    for worker in range(workers):
+        for name in LONGEST[worker::workers]:
+            dealt += files[name]
+        for tier in (slow, quick):
+            dealt += tier[worker * len(tier) // workers : (worker + 1) * len(tier) // workers]
+    items[:] = dealt
 
 
 def mark_slow_ones(items: list[pytest.Item]) -> None:

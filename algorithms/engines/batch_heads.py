@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numba import types
 
 from algorithms.checks import Floats
-from algorithms.compiling import FASTMATH, Flag, Floats1, Floats2, Floats3, Integer, Integers2, compiled
+from algorithms.compiling import FASTMATH, Flag, Floats1, Floats2, Floats3, Integer, Integers2, compiled, inlined
 from algorithms.engines import network_heads
 from algorithms.engines.kernels import RuleFunction, Sample, Samples
 from algorithms.engines.network_heads import VALUE, Atoms, atoms_of
@@ -63,7 +62,7 @@ def room(outputs: int, logits: int) -> Room:
     )  # fmt: skip
 
 
-@nb.njit(inline="always")
+@inlined()
 def _shift(setup, reward, discount, room):
     """T and t of one transition: see targets.py, whose numpy code this repeats number by number."""
     row = room.row
@@ -108,7 +107,7 @@ def _shift(setup, reward, discount, room):
             row[0, np.int64(source)], weight[0, 0, np.int64(source)] = j, 1.0
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _differences(on_f, n, c):
     """KL's cotangent of the logits: that of F, padded with 0 and differenced; for td it is p − m."""
     before = 0.0

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numba import types
 
-from algorithms.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled
-from algorithms.engines.elementary import EXACT
+from algorithms.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, inlined
 from algorithms.engines.network_heads import VALUE, _softmax
 from algorithms.engines.network_kernels import _apply_activation
 
@@ -27,7 +25,7 @@ class Stack(NamedTuple):
     support: Floats1
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _sums(theta, at, h, rows, a, columns):
     """a ← hV, with the bias: V's rows start at `at`, the bias last."""
     bias = theta[at + rows * columns : at + (rows + 1) * columns]
@@ -38,12 +36,6 @@ def _sums(theta, at, h, rows, a, columns):
             row = theta[at + i * columns : at + (i + 1) * columns]
             for j in range(columns):
                 a[j] += h[i] * row[j]
-
-
-@nb.njit(fastmath=EXACT, error_model="numpy")
-def _activated(a, h, slope, count, kind):
-    """h ← σ(a). A function of its own: what it inlines must not see the callers' looser arithmetic."""
-    _apply_activation(a, h, slope, np.uint64(0), np.uint64(count), kind)
 
 
 def _values(theta, x, stack, room, mass, out):
@@ -59,7 +51,7 @@ def _values(theta, x, stack, room, mass, out):
             _sums(theta[lane], at, h, rows, a, columns)
             at += (rows + 1) * columns
             if layer < layers - 1:
-                _activated(a, h, slope, columns, stack.activation)
+                _apply_activation(a, h, slope, np.uint64(0), np.uint64(columns), stack.activation)
         logits = stack.width[layers] // stack.actions
         for action in range(stack.actions):
             if stack.head == VALUE:

@@ -1,15 +1,16 @@
 """exp, expm1 and tanh in arithmetic that LLVM vectorises: the library's, one by one, take several times as long.
 
 exp(x) = 2ⁿ exp(r) with |r| ≤ ½ ln 2, and exp(r) − 1 from its Taylor series: within four times the precision of a
-float. Callers must not allow `reassoc`, which would cancel the addition that rounds x / ln 2.
+float. Nothing here may be reordered: that would cancel the addition that rounds x / ln 2.
 """
 
 from typing import Any
 
-import numba as nb
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from algorithms.compiling import inlined
 
 EXACT = {"contract", "nsz"}  # fastmath flags that keep the rounding trick
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: a number added to it is rounded, and stands in its last bits
@@ -28,7 +29,7 @@ def _power_of_two(typing_context: Any, rounded: Any) -> Any:
     return types.float64(types.float64), generate
 
 
-@nb.njit(inline="always")
+@inlined(EXACT)
 def _parts(x):
     """(2ⁿ, exp(r) − 1). Beyond ±708 the result is that of the edge: no number of ours is meant to be infinite."""
     x = 708.0 if x > 708.0 else (-708.0 if x < -708.0 else x)  # a NaN stays one
@@ -50,20 +51,20 @@ def _parts(x):
     return _power_of_two(rounded), q * r * r + r
 
 
-@nb.njit(inline="always")
+@inlined(EXACT)
 def exp(x):
     """eˣ."""
     power, q = _parts(x)
     return power * q + power
 
 
-@nb.njit(inline="always")
+@inlined(EXACT)
 def sigmoid(x):
     """1 / (1 + e⁻ˣ)."""
     return 1.0 / (1.0 + exp(-x))
 
 
-@nb.njit(inline="always")
+@inlined(EXACT)
 def tanh(x):
     """expm1(2x) / (expm1(2x) + 2), which keeps its relative precision near 0; 1 − tanh(20) is below rounding."""
     x = 20.0 if x > 20.0 else (-20.0 if x < -20.0 else x)

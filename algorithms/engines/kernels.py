@@ -24,6 +24,7 @@ from algorithms.compiling import (
     Number,
     Streams,
     compiled,
+    inlined,
 )  # fmt: skip
 from algorithms.experience.draws import Sampling, draw
 
@@ -105,7 +106,7 @@ def no_rule(delta, u, rho):
     return (0.0, 0.0, 0.0)
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _cotangents(theta, w, x, x_next, shifts, linear, c, at, rule, work):
     """work[0], work[1], work[2] ← p, Tᵀt, q at this point. False if a number was not finite.
 
@@ -156,7 +157,7 @@ def _cotangents(theta, w, x, x_next, shifts, linear, c, at, rule, work):
     return health == 0.0
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _apply(theta, w, x, x_next, at, work, alpha, beta, keep):
     """θ ← θ − α G_θ and w ← keep·w + β G_w, without ever storing a gradient."""
     n, k = theta.shape
@@ -169,7 +170,7 @@ def _apply(theta, w, x, x_next, at, work, alpha, beta, keep):
             w[j, i] = keep * w[j, i] + q * x[left, i]
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def project(point, radius):
     """Γ: onto the ball of this radius."""
     total = 0.0
@@ -183,7 +184,7 @@ def project(point, radius):
                 point[j, i] *= factor
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def average(mean, point, share):
     """Move a mean towards a point."""
     for j in range(point.shape[0]):
@@ -191,7 +192,7 @@ def average(mean, point, share):
             mean[j, i] += share * (point[j, i] - mean[j, i])
 
 
-@nb.njit(inline="always")
+@inlined()
 def write_snapshot(out, i, lane, point):
     """Write a snapshot, if snapshots are requested."""
     if out.shape[0] > 0:
@@ -200,7 +201,7 @@ def write_snapshot(out, i, lane, point):
                 out[i, lane, j, k] = point[j, k]
 
 
-@nb.njit(inline="always")
+@inlined()
 def write_due(snapshots, due, now, lane, theta, w, theta_mean, w_mean):
     """Write the snapshots of step `now`; the next one that is due."""
     while due < snapshots.at.shape[0] and snapshots.at[due] == now:
@@ -217,7 +218,7 @@ def room(n, k):
     return np.zeros((4, n + 1)), np.zeros((n, k)), np.zeros((n, k))
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@nb.njit(fastmath=FASTMATH, _nrt=False)
 def _run_lane(lane, lanes, moves, table, data, lookup, rule, snapshots, work, before_theta, before_w):
     theta, w = lanes.theta[lane], lanes.w[lane]
     theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]

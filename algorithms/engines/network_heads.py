@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from algorithms.compiling import FASTMATH, Floats1
+from algorithms.compiling import FASTMATH, Floats1, inlined
 from algorithms.engines.elementary import EXACT, exp
 
 VALUE, CDF, PINNED = range(3)
@@ -56,7 +56,7 @@ def _softmax(y, mass):
         mass[j] /= total
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _greedy(a_next, p_next, net, logits):
     """The action whose law has the largest mean, or whose value is the largest."""
     best, best_mean = 0, -np.inf
@@ -72,7 +72,7 @@ def _greedy(a_next, p_next, net, logits):
     return best
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def at_the_head(unit, atom, net, data, at, action, next_action, rule):
     """From the last sums to their cotangents: f, f' and u, the rule, and back. False if a number was not finite."""
     n = data.row.shape[1]
@@ -97,7 +97,7 @@ def at_the_head(unit, atom, net, data, at, action, next_action, rule):
     return healthy
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _predict(y, y_next, r, atom):
     """f = cumsum(softmax(y)), f' likewise, and u = Rf, where R p = p ∘ centred."""
     _softmax(y, atom.p)
@@ -115,7 +115,7 @@ def _predict(y, y_next, r, atom):
         atom.f[j], atom.f_next[j], atom.u[j] = total, total_next, total_u
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _cotangents(atom, n, data, at, rule):
     """δ = Tf' + t − f, and the rule's cotangents on f, f' and u. False if a number was not finite."""
     row = data.row
@@ -146,7 +146,7 @@ def _cotangents(atom, n, data, at, rule):
     return health == 0.0
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _pull_back(atom, n, curvature, c, c_next, e):
     """Cotangents of the logits from those of f, f' and u. See CdfHead.backward."""
     _exclusive(atom.on_f, atom.p, n)
@@ -165,7 +165,7 @@ def _pull_back(atom, n, curvature, c, c_next, e):
         e[j] = atom.p[j] * atom.on_u[j]
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _exclusive(row, mass, n):
     """A cotangent of F → minus its exclusive cumsum, centred: one of the logits, but for the factor p."""
     total, mean = 0.0, 0.0

@@ -16,7 +16,18 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from algorithms.compiling import FASTMATH, Flag, Floats1, Floats2, Floats3, Integer, Integers1, Integers2, compiled
+from algorithms.compiling import (
+    FASTMATH,
+    Flag,
+    Floats1,
+    Floats2,
+    Floats3,
+    Integer,
+    Integers1,
+    Integers2,
+    compiled,
+    inlined,
+)
 from algorithms.engines.elementary import EXACT, sigmoid, tanh
 from algorithms.engines.kernels import (
     Lanes,
@@ -111,7 +122,7 @@ def _activate(unit, low, high, kind):
             bend[i] = (1.0 - slope[i]) * rh[i]
 
 
-@nb.njit(fastmath=EXACT, error_model="numpy", inline="always")
+@inlined(EXACT, error_model="numpy")
 def _apply_activation(a, h, slope, first, last, kind):
     if kind == TANH:
         for i in range(first, last):
@@ -132,7 +143,7 @@ def _apply_activation(a, h, slope, first, last, kind):
             slope[i] = sigmoid(a[i])
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _forward(theta, w, x, x_next, net, unit):
     """x, x' and the tangent of x through the layers: a = hV, and for the tangent Ra = (Rh)V + hW."""
     layers = net.weight.shape[0]
@@ -159,7 +170,7 @@ def _forward(theta, w, x, x_next, net, unit):
             _activate(unit, top, top + columns, net.activation)
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@inlined(FASTMATH)
 def _backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
     """Cotangents layer by layer; θ_out ← θ_out − αG_θ and w_out ← keep·w_out + βG_w on the way. See mlp._backward."""
     for layer in range(net.weight.shape[0] - 1, -1, -1):
@@ -195,7 +206,7 @@ def _backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
                     to[j] = keep * to[j] + h * e[j]
 
 
-@nb.njit(fastmath=FASTMATH, inline="always")
+@nb.njit(fastmath=FASTMATH, _nrt=False)
 def _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom):
     theta, w = lanes.theta[lane], lanes.w[lane]
     theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]

@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from algorithms.compiling import Flag, Flags1, Floats1, Integers1, Integers2, Streams, compiled
+from algorithms.compiling import Flag, Flags1, Floats1, Integers1, Integers2, Streams, compiled, inlined
 
 
 class Sampling(NamedTuple):
@@ -21,7 +20,7 @@ class Sampling(NamedTuple):
     start_alias: Integers1
 
 
-@nb.njit(inline="always")
+@inlined()
 def uniform(rng):
     """xoshiro256++ (Blackman & Vigna 2019), the top 53 bits as a number in [0, 1)."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
@@ -37,7 +36,7 @@ def uniform(rng):
     return np.float64(result >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@nb.njit(inline="always")
+@inlined()
 def pick(rng, threshold, alias, low, high):
     """One draw from the alias table of rows low … high − 1."""
     scaled = uniform(rng) * (high - low)
@@ -45,13 +44,13 @@ def pick(rng, threshold, alias, low, high):
     return low + slot if scaled - slot < threshold[low + slot] else low + alias[low + slot]
 
 
-@nb.njit(inline="always")
+@inlined()
 def start(rng, table):
     """A state where an episode may start."""
     return pick(rng, table.start_threshold, table.start_alias, 0, table.start_threshold.shape[0])
 
 
-@nb.njit(inline="always")
+@inlined()
 def draw(rng, table, state):
     """The next transition of a lane in `state`: (state it left, outcome, state it is in now)."""
     if table.iid:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled
+from algorithms.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled, inlined
 from algorithms.experience.draws import uniform
 from harness.worlds.world import Moved, WorldInfo
 
@@ -35,14 +34,14 @@ class Step(NamedTuple):
     truncated: Flags1
 
 
-@nb.njit(inline="always")
+@inlined()
 def _begin(lanes, lane):
     for i in range(4):
         lanes.state[lane, i] = -START + 2 * START * uniform(lanes.streams[lane])
     lanes.age[lane] = 0
 
 
-@nb.njit(inline="always")
+@inlined()
 def _show(lanes, lane, out):
     for i in range(4):
         out[lane, i] = np.float32(lanes.state[lane, i])
