@@ -62,9 +62,9 @@ def test_a_kernel_whose_helper_changed_in_another_module_runs_as_it_now_is(tmp_p
         shutil.copytree(root / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
     kernel, helper = (tmp_path / "algorithms" / "experience" / name for name in ("draws.py", "uniform.py"))
     whole = kernel.read_text()
-    start = whole.index("@nb.njit", whole.index("class Sampling"))
-    end = whole.index("@nb.njit", start + 1)
-    source = "import numba as nb\nimport numpy as np\n\n\n" + whole[start:end]
+    start = whole.index("@inlined", whole.index("class Sampling"))
+    end = whole.index("@inlined", start + 1)
+    source = "import numpy as np\n\nfrom algorithms.compiling import inlined\n\n\n" + whole[start:end]
     kernel.write_text(whole[:start] + "from algorithms.experience.uniform import uniform\n\n\n" + whole[end:])
     results = []
     for changed in (source, source.replace("uint64(11)", "uint64(12)"), source):
