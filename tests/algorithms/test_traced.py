@@ -1,5 +1,7 @@
 """A trace is run instead of a function only where it is the function, to the same bits."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -87,3 +89,11 @@ def test_buffers_are_looked_up_at_every_call():
     assert made.traced
     buffer += 1
     torch.testing.assert_close(made(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def test_only_the_main_thread_traces():
+    """torch is patched while it traces, for every thread."""
+    with ThreadPoolExecutor(1) as pool:
+        made, found = pool.submit(calls, torch.sin, numbers()).result()
+    assert not made.traced
+    torch.testing.assert_close(found[-1], torch.sin(numbers()[-1]))
