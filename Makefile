@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup compare browser test kernels lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
+.PHONY: help setup compare browser test tests kernels lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -26,7 +26,9 @@ browser:  ## install Debian's Chromium, which the report's tests drive (they are
 	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver > /dev/null)
 
 test: $(READY)  ## ruff, the type checker and every test
-	$(MAKE) --no-print-directory --jobs 2 lint kernels
+	$(MAKE) --no-print-directory --jobs 2 lint tests
+
+tests: kernels  ## every test; three at a time, since some wait
 	$(BIN)/python -m pytest -n 3 --dist worksteal tests
 
 kernels: $(READY)  ## compile what is compiled, once for all processes
