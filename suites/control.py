@@ -42,6 +42,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     if rule is not None:
         return []
     made = [*map(published, AGENTS), *map(learns, AGENTS), bootstraps_through_the_end()]
+    made += other_updates()
     made += [
         ranking("c51-over-dqn", "c51", "dqn", "C51 earns more than DQN"),
         ranking("greedy-gq-over-dqn", "greedy_gq(0.5)", "dqn", "distributional Greedy-GQ(0.5) earns more than DQN"),
@@ -68,7 +69,26 @@ def published(name: str) -> Claim:
     )
 
 
-def directions_error(name: str, setting: Setting) -> Finding:
+def other_updates() -> list[Claim]:
+    """The same check of two that are no publication's: the reference is theirs, the agent is ours."""
+    says = {
+        ("c51", "own-action"): "C51 bootstraps from the action that it took",
+        ("c51", "without-gamma"): "C51's projection forgets γ",
+        ("dqn", "own-action"): "DQN bootstraps from the action that it took",
+    }
+    return [
+        Claim(
+            id=f"control/control/{name}/{fault}/published",
+            says=what,
+            source="Mnih et al. 2015; Bellemare et al. 2017",
+            check=partial(directions_error, name, fault=fault),
+            control=True,
+        )
+        for (name, fault), what in says.items()
+    ]
+
+
+def directions_error(name: str, setting: Setting, fault: str = "") -> Finding:
     """The largest difference over random networks, transitions on and off the grid, ends among them."""
     rng = generator(setting.seed, suite="control", agent=name)
     row = PUBLISHED.get(name)
@@ -87,14 +107,17 @@ def directions_error(name: str, setting: Setting) -> Finding:
     g_theta, g_w, _ = engine.gradients(theta, w, drawn, None if row is None else frozen)
     worst = 0.0
     for lane in range(2):
-        expected = _by_autograd(engine, name, [part[lane : lane + 1] for part in (theta, w, frozen)], drawn, lane)
+        weights = [part[lane : lane + 1] for part in (theta, w, frozen)]
+        expected = _by_autograd(engine, name, weights, drawn, lane, fault)
         pairs = [(g_theta[lane], expected[0]), *([(g_w[lane], expected[1])] if engine.uses_w else [])]
         worst = max(worst, *(float(np.abs(ours - theirs).max()) for ours, theirs in pairs))
     return exactly(worst, EXACT, "largest difference of a direction from autograd's")
 
 
-def _by_autograd(engine: ReplayEngine, name: str, weights: list[Any], drawn: Transitions, lane: int) -> tuple[Any, ...]:
-    """The published loss, sample by sample, and torch's own gradient of it."""
+def _by_autograd(
+    engine: ReplayEngine, name: str, weights: list[Any], drawn: Transitions, lane: int, fault: str = ""
+) -> tuple[Any, ...]:
+    """The published loss, sample by sample, and torch's own gradient of it; or one with a fault, for the controls."""
     theta, w, frozen = (torch.tensor(part) for part in weights)
     theta.requires_grad_()
     total, tangents = torch.zeros(()), torch.zeros_like(w)
@@ -107,12 +130,13 @@ def _by_autograd(engine: ReplayEngine, name: str, weights: list[Any], drawn: Tra
 
     for i in range(size):
         x, x_next, action = drawn.x[lane, i], drawn.x_next[lane, i], int(drawn.action[lane, i])
-        shift = engine.target.shift(drawn.reward[lane, i], drawn.discount[lane, i]).tensors(torch.float64)
+        discount = drawn.discount[lane, i] > 0 if fault == "without-gamma" else drawn.discount[lane, i]
+        shift = engine.target.shift(drawn.reward[lane, i], float(discount)).tensors(torch.float64)
         f = predict(theta, x)[action]
         boot = frozen if name in PUBLISHED else theta
         following = predict(boot, x_next)
         best = int(engine.target.mean(following).argmax()) if following.shape[-1] > 1 else int(following[:, 0].argmax())
-        g = shift.apply(following[best])
+        g = shift.apply(following[action if fault == "own-action" else best])
         if name == "dqn":
             total = total + 0.5 * (g.detach() - f).square().sum()
         elif name == "c51":
