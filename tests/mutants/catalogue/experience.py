@@ -99,12 +99,26 @@ MUTANTS = (
     Mutant(
         "every lane on the same stream",
         STREAMS,
-        ("states = [seed_sequence(root, lane_seed=seed, **axes).generate_state(4, np.uint64) for seed in seeds]"),
-        ("states = [seed_sequence(root, lane_seed=0, **axes).generate_state(4, np.uint64) for seed in seeds]"),
+        'texts = (f"{before}{int(seed)}{after}" for seed in seeds)',
+        'texts = (f"{before}0{after}" for seed in seeds)',
         (
             "claim:engines/sampler/collision",
             "claim:engines/sampler/random_mdp",
         ),
+    ),
+    Mutant(
+        "streams of lanes do not depend on the root seed",
+        STREAMS,
+        "words = [root >> shift & _WORD",
+        "words = [0 * root >> shift & _WORD",
+        ("test:tests/algorithms/experience/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",),
+    ),
+    Mutant(
+        "streams of lanes are not numpy's",
+        STREAMS,
+        "found = _MIX_LEFT * x - _MIX_RIGHT * y",
+        "found = _MIX_LEFT * x + _MIX_RIGHT * y",
+        ("test:tests/algorithms/experience/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",),
     ),
     Mutant(
         "streams do not depend on the root seed",
@@ -121,8 +135,8 @@ MUTANTS = (
     Mutant(
         "streams do not depend on named axes",
         STREAMS,
-        "for name, value in axes.items()))",
-        'for name, value in axes.items() if name == "lane_seed"))',
+        "str(value)) for name, value in axes.items())",
+        'str(value)) for name, value in axes.items() if name == "lane_seed")',
         (
             (
                 "test:tests/algorithms/experience/test_sampler.py"

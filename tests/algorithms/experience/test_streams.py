@@ -1,0 +1,36 @@
+"""Streams of lanes: all at once they are what numpy's SeedSequence says of each."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms.streams import lane_streams, seed_sequence
+
+NAMES = st.sampled_from(["a", "problem", "lane", "lane_seeds", "zz"])
+VALUES = st.one_of(st.integers(-3, 10**12), st.text(max_size=5), st.just("('lane_seed', 'int', '0')"))
+
+
+@given(
+    root=st.one_of(st.integers(0, 5), st.integers(0, 2**200)),
+    seeds=st.lists(st.integers(0, 2**40), max_size=4),
+    axes=st.dictionaries(NAMES, VALUES),
+)
+def test_all_lanes_at_once_are_numpys_one_by_one(root, seeds, axes):
+    found = lane_streams(root, seeds, **axes)
+    assert (found.shape, found.dtype) == ((len(seeds), 4), np.uint64)
+    for row, seed in zip(found, seeds, strict=True):
+        expected = seed_sequence(root, lane_seed=seed, **axes).generate_state(4, np.uint64)
+        np.testing.assert_array_equal(row, expected)
+
+
+def test_a_negative_root_is_refused():
+    with pytest.raises(ValueError, match="seed must be 0 or more, got -1"):
+        lane_streams(-1, range(2))
+
+
+def test_streams_differ_by_every_name():
+    one = {tuple(row) for row in lane_streams(0, range(50), problem="baird")}
+    for other in (lane_streams(1, range(50), problem="baird"), lane_streams(0, range(50), problem="boyan")):
+        assert not one & {tuple(row) for row in other}
+    assert len(one) == 50
