@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms.streams import lane_streams, seed_sequence
@@ -11,6 +11,7 @@ NAMES = st.sampled_from(["a", "problem", "lane", "lane_seeds", "zz"])
 VALUES = st.one_of(st.integers(-3, 10**12), st.text(max_size=5), st.just("('lane_seed', 'int', '0')"))
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(
     root=st.one_of(st.integers(0, 5), st.integers(0, 2**200)),
     seeds=st.lists(st.integers(0, 2**40), max_size=4),
