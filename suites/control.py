@@ -70,7 +70,7 @@ def published(name: str) -> Claim:
 
 
 def other_updates() -> list[Claim]:
-    """The same check of two that are no publication's: the reference is theirs, the agent is ours."""
+    """The same check against three updates that were never published: each has a fault that our agents do not have."""
     says = {
         ("c51", "own-action"): "C51 bootstraps from the action that it took",
         ("c51", "without-gamma"): "C51's projection forgets γ",

@@ -1,6 +1,6 @@
 """What agents act by, compiled: the value of every action at one observation per lane.
 
-A step of twelve lanes was 0.6 ms of torch's dispatch for a few thousand products; this is a tenth of it.
+For twelve lanes of a 64-64 network with 40 atoms this takes 0.07 ms, and torch took a quarter of a millisecond.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ class Traced:
         if shapes != self._shapes:
             self._calls, self._shapes, self._trace = 0, shapes, None
         self._calls += 1
-        if self.traced:
-            return self._trace(*arguments)  # type: ignore[misc]
+        if self._trace is not None and self.traced:
+            return self._trace(*arguments)
         found = self.function(*arguments)
         if self._calls == AFTER and threading.current_thread() is threading.main_thread():
             self._trace = _trace(self.function, arguments)  # torch is patched meanwhile, for every thread
