@@ -34,7 +34,7 @@ tests: kernels  ## every test; three at a time, since some wait
 kernels: $(READY)  ## compile what is compiled, once for all processes
 	$(BIN)/python -m tests.kernels
 
-quick: $(READY)  ## the tests that start no process and compile little (132 s of processor time)
+quick: $(READY)  ## the tests that take less than a second each
 	$(BIN)/python -m pytest -n 2 -m "not slow" tests
 
 lint: $(READY)  ## ruff and the type checker

@@ -102,6 +102,7 @@ def c51_loss(online, frozen, x, x_next, action, reward, discount):
     return -(m * logits.log_softmax(-1)).sum(-1).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "metric", "loss"), [(ValueTarget(), "cramer", dqn_loss), (LAW, "kl", c51_loss)], ids=["dqn", "c51"]
 )
@@ -147,6 +148,7 @@ def test_a_lane_alone_is_the_lane_among_others_to_rounding():
     np.testing.assert_allclose(one.theta[0], many.theta[0], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_w_goes_towards_its_solution():
     """With θ nearly at rest w's mean update vanishes at w*: u = J w becomes the projection of δ."""
     agent = Agent(rules.greedy_gq(0.5), ValueTarget(), hidden=(), w="sgd")

@@ -44,6 +44,7 @@ FORMULAS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 def test_floats_arrays_tensors_and_compiled_code_agree(name):
     formula = FORMULAS[name]

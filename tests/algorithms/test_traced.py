@@ -27,6 +27,7 @@ def spiral(rule, steps):
     return engine, state.theta["theta"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gtd2", "tdc", "td"])
 def test_a_long_run_is_traced_and_ends_at_the_same_bits(name, monkeypatch):
     engine, theta = spiral(rules.find_rule(name), LONG)

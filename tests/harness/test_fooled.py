@@ -113,6 +113,7 @@ def test_a_rule_that_is_not_a_function_of_its_arguments_is_refused(kind):
         Rule("mine", _unsteady(kind))
 
 
+@pytest.mark.slow
 def test_a_rule_that_changes_later_is_found_before_anything_is_stored(tmp_path):
     """It answers like GTD2 while it is probed, and differently from some call on: one cohort, run twice, differs."""
     path = tmp_path / "late.py"

@@ -74,6 +74,7 @@ def test_figures_take_any_name(tmp_path, name):
     assert name in texts
 
 
+@pytest.mark.slow
 def test_pictures_of_problems_and_claims_take_any_name(tmp_path):
     from dataclasses import replace
 

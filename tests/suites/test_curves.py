@@ -19,6 +19,7 @@ def evidence():
     return curves.sampled_means(gtd2, 2000, 0, **asdict(CASE))
 
 
+@pytest.mark.slow
 def test_right_lanes_pass_on_twenty_seeds():
     """False alarm of the whole test: 20 × 1e-5."""
     for seed in range(20):

@@ -98,6 +98,7 @@ def run_pytest(*words: str, cwd: Path) -> subprocess.CompletedProcess:
     return forked.run(forked.PYTEST, "-p", "no:cacheprovider", *words, cwd=cwd)
 
 
+@pytest.mark.slow
 def test_pytest_collects_one_test_a_claim(wrong, tmp_path):
     count = len(collect("gradients", None, "ci"))
     one = ("--dgtd-suite", "gradients")

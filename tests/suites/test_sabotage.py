@@ -198,12 +198,14 @@ def test_a_wrong_target_or_engine_is_caught_by_a_named_claim(name, monkeypatch):
     assert status_of(claim) == "FAIL"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [*RULES.values()], ids=lambda r: r.name)
 def test_every_right_rule_passes_what_it_promises(each):
     entries = judge(collect("gradients", each, "ci"), Setting("ci", 0, share(None, "ci")), judged=each)
     assert exit_code(entries) == 0
 
 
+@pytest.mark.slow
 def test_tdrc_brought_from_outside_with_its_promises_narrowed_passes():
     from algorithms.rule import Promise
 

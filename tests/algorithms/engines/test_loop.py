@@ -34,6 +34,7 @@ def linear_and_torch(each, steps, alpha, beta, **options):
     return state, curves, torch_state, torch_curves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [rules.gtd2, rules.tdrc(1.0)], ids=lambda r: r.name)
 @pytest.mark.parametrize("options", [{}, {"radius": 5.0}, {"schedule": RobbinsMonro(offset=10.0)}], ids=str)
 def test_a_module_run_is_the_linear_run(each, options):

@@ -268,6 +268,7 @@ def test_the_command_that_is_shown_repeats_the_run():
     assert repeat(options | {"alpha": 0.01234567891, "seeds": 5}) == "dgtd compare --seeds 5 --alpha 0.01234567891"
 
 
+@pytest.mark.slow
 def test_a_users_own_files_beside_the_figures_stay(tmp_path):
     """What the last report showed is removed; whatever else lies there is the user's, however it is called."""
     figures = tmp_path / "figures"
@@ -298,6 +299,7 @@ RULES = ("gtd2", "tdc", "td", "gtd2_sb", "tdc_sb", "residual_gradient")
 STRANGE_LABELS = ("$x_{$", "a\\1\\g<9>", "[/x] [bold]", "<b>&amp;", "%s {0}", "名前")
 
 
+@pytest.mark.slow
 def test_names_with_markup_are_names_in_figures_page_and_table(tmp_path, capsys):
     people = [Contestant(reference(rule), "value", label) for rule, label in zip(RULES, STRANGE_LABELS, strict=True)]
     found = weighed([np.linspace(0.1, 0.3, 6)] * len(people), people)
@@ -339,6 +341,7 @@ def test_the_page_is_html_with_ids_that_are_unique(done, tmp_path):
     assert "http" not in text.replace("http-equiv", "")
 
 
+@pytest.mark.slow
 def test_a_page_of_one_rule_without_distributions_is_a_page(tmp_path):
     found = weighed([np.linspace(0.1, 0.3, 6)])
     assert "was not compared" in answer(found)

@@ -135,6 +135,7 @@ class NoSeed(Setting):
         pass
 
 
+@pytest.mark.slow
 def test_a_check_without_a_seed_is_one_job_for_all_seeds_and_reads_none():
     unseeded = [claim for claim in collect("all", None, "ci") if not claim.seeded]
     assert {claim.suite for claim in unseeded} == {"convergence", "cost", "rates"}

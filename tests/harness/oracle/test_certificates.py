@@ -105,6 +105,7 @@ def test_certificates_and_simulation_agree(name, kind, atoms):
     assert len(set(seen) - {Class.MARGINAL}) >= (1 if name in ("baird", "boyan") else 2)
 
 
+@pytest.mark.slow
 def test_each_class_has_its_case():
     cases = [
         ("baird", "gtd2", 0.01, 0.01, Class.STABLE),
@@ -186,6 +187,7 @@ def test_gtd2s_mean_dynamics_are_a_and_c():
     np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trajectory", [False, True])
 def test_the_bracket_holds_the_eigenvalue_of_the_written_out_map(trajectory):
     """E[M⊗M] (and its version by state) as one matrix, from the M themselves."""
@@ -263,6 +265,7 @@ def test_a_nonlinear_rule_has_no_certificate():
         certify(rules.td, problem.mdp, problem.target(), -0.1, 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1e2, 1e4, 1e6])
 @pytest.mark.parametrize("kind", ["value", "cdf"])
 def test_large_steps_diverge_and_nothing_overflows(step, kind):
@@ -279,6 +282,7 @@ def test_steps_beyond_any_use_are_refused_by_name():
             certify(rules.gtd2, problem.mdp, problem.target(), alpha, beta)
 
 
+@pytest.mark.slow
 def test_a_lift_that_fits_in_no_memory_is_refused_by_name():
     problem = find_problem("taxi")
     with pytest.raises(ValueError, match="atoms must be fewer, or the problem smaller"):

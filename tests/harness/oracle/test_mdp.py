@@ -66,6 +66,7 @@ def test_mspbe_is_the_projected_bellman_error_and_zero_at_theta_td(options, seed
     assert objective.value(theta) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(sizes)
 def test_return_laws_are_laws_with_the_right_moments(options):
@@ -102,6 +103,7 @@ def test_moments_agree_with_simulated_returns():
     assert abs(returns.var() - exact.variance[0]) < 5 * np.sqrt((fourth - exact.variance[0] ** 2) / len(returns))
 
 
+@pytest.mark.slow
 def test_cramer_widens_the_law_and_nearest_moves_its_mean():
     problem = find_problem("random_mdp(gamma=0.99)")
     spread = moments(problem.mdp).variance.max()

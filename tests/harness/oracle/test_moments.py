@@ -109,6 +109,7 @@ def assert_exact(found, expected, moments):
     np.testing.assert_allclose(found.curves[0], expected, rtol=1e-9, atol=1e-12 * highest**2)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6), each=st.sampled_from(LINEAR), iid=st.booleans(), ends=st.booleans(),
@@ -125,6 +126,7 @@ def test_two_steps_are_the_mean_over_every_path(seed, each, iid, ends, lift, ave
     assert_exact(found, expected, moments)
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 10**6), iid=st.booleans(), ends=st.booleans(), average=st.booleans())
 def test_mirror_prox_is_the_mean_over_every_path(seed, iid, ends, average):

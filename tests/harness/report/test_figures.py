@@ -119,6 +119,7 @@ def test_figures_are_as_wide_as_a_papers_column_or_its_text(tmp_path):
     assert COLUMN == 3.25
 
 
+@pytest.mark.slow
 def test_two_rules_of_one_name_have_their_full_names_everywhere(tmp_path):
     gtd2 = reference("gtd2")
     people = [

@@ -68,6 +68,7 @@ def network(tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["value", "cdf"])
 @pytest.mark.parametrize("kind", ["linear", "table", "mlp(4)", "mlp(4,3,relu)", "file"])
 def test_a_lane_alone_is_the_lane_among_sixteen(kind, target, network):

@@ -189,6 +189,7 @@ def test_what_is_compiled_on_the_way_is_not_counted(tmp_path, monkeypatch):
         assert sum(lane.seconds for lane in store.lanes(run_hash(made))) < 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hurry", [False, True])
 def test_workers_end_before_their_locks_are_taken_away(hurry):
     """A worker that begins without them would say so in a traceback, after the last word of the command."""

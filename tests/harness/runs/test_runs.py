@@ -119,6 +119,7 @@ def breaks_in_a_run(folder) -> FileRef:
     return reference(f"{path}:mine")
 
 
+@pytest.mark.slow
 def test_failures_and_time_outs_are_rows_and_are_tried_again(tmp_path):
     broken = spec(rule=breaks_in_a_run(tmp_path))
     slow = spec(steps=50_000_000, checkpoints=200)
@@ -158,6 +159,7 @@ def test_the_pool_gives_the_rows_of_this_process_also_when_a_worker_is_killed(tm
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

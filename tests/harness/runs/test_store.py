@@ -152,6 +152,7 @@ def test_a_read_only_store_is_said(tmp_path):
             execute([Request(spec(), 4)], store, InProcess)
 
 
+@pytest.mark.slow
 def test_rows_export_to_a_frame(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(), 4), Request(spec(target="cdf", atoms=5), 4)], store, InProcess)
@@ -245,6 +246,7 @@ def test_a_store_that_is_deleted_in_the_middle_is_noticed(tmp_path):
         execute([Request(spec(steps=10), 64)], store, InProcess, progress=delete)
 
 
+@pytest.mark.slow
 def test_a_locked_store_is_said_at_once_and_waited_for(tmp_path):
     path, said = tmp_path / "s.sqlite", []
     Store(path).close()

@@ -12,6 +12,7 @@ from harness.worlds.world import find_world
 STEPS = 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "limit"), [("cartpole-v0", 200), ("cartpole-v1", 500)])
 def test_cartpole_is_gymnasiums_to_the_last_bit(name, limit):
     world = find_world(name).make(lane_streams(0, range(4)))
