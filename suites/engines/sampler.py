@@ -29,7 +29,10 @@ def sampler(problem: str) -> Claim:
 
 
 def sampler_counts(problem: str, lanes: int, steps: int, seed: int) -> dict[str, list[int]]:
-    """How often each outcome was drawn, and each state as a lane's first and as the first after an episode's end."""
+    """How often each outcome was drawn, and each state as a lane's first and as the first after an episode's end.
+
+    Drawn in two calls. How often a transition did not leave the state that the one before had reached: never.
+    """
     from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
     from harness.plugins import find_problem
@@ -37,12 +40,14 @@ def sampler_counts(problem: str, lanes: int, steps: int, seed: int) -> dict[str,
     table = find_problem(problem).mdp.table
     made = Sampler(table, lane_streams(seed, range(lanes), problem=problem, purpose="sampler"))
     first = made.state.copy()
-    drawn = made.draw(steps)
-    after = table.state[drawn[1:]][table.ends[drawn[:-1]]]
+    drawn = np.concatenate([made.draw(steps // 2), made.draw(steps - steps // 2)])
+    left, ended = table.state[drawn[1:]], table.ends[drawn[:-1]]
+    after = left[ended]
     return {
         "outcomes": np.bincount(drawn.ravel(), minlength=len(table.probability)).tolist(),
         "first": np.bincount(first, minlength=table.states).tolist(),
         "after an end": np.bincount(after.ravel(), minlength=table.states).tolist(),
+        "breaks": [int((left != table.next_state[drawn[:-1]])[~ended].sum())],
     }
 
 
@@ -51,6 +56,7 @@ def counts_agree(problem: str, evidence: list[Any], setting: Setting) -> Finding
     from harness.plugins import find_problem
 
     table, counts = find_problem(problem).mdp.table, {key: np.array(value) for key, value in evidence[0].items()}
+    breaks = int(counts.pop("breaks").sum())
     visits = np.bincount(table.state, counts["outcomes"], minlength=table.states)
     expected = {"outcomes": visits[table.state] * table.probability}
     expected |= {key: counts[key].sum() * table.start for key in ("first", "after an end")}
@@ -58,7 +64,9 @@ def counts_agree(problem: str, evidence: list[Any], setting: Setting) -> Finding
     p = {key: _chi_square_p(counts[key], expected[key], lost[key]) for key in counts if counts[key].sum()}
     worst = min(p, key=lambda key: p[key])
     words = f"p of the {len(p)} χ² tests: " + ", ".join(f"{key} {value:.2g}" for key, value in p.items())
-    return unlikely(len(p) * p[worst], setting.false_alarm, int(counts["outcomes"].sum()), words)
+    if breaks:
+        words += f"; {breaks} transitions did not leave the state that the one before had reached"
+    return unlikely(0.0 if breaks else len(p) * p[worst], setting.false_alarm, int(counts["outcomes"].sum()), words)
 
 
 def _chi_square_p(found: Floats, expected: Floats, lost: int) -> float:

@@ -77,10 +77,7 @@ MUTANTS = (
         DRAWS,
         "        state[lane] = here\n",
         "        pass\n",
-        (
-            "claim:engines/run/mlp/gtd2/path",
-            "claim:engines/run/table/tdrc(kappa=0.5)/path",
-        ),
+        ("claim:engines/sampler/random_mdp",),
     ),
     Mutant(
         "batch: s for s'",
