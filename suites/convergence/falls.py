@@ -26,8 +26,8 @@ ROBBINS_MONRO, SUMMABLE = StepSchedule("robbins-monro"), StepSchedule("power-law
 # GTD2's J turns back and rises on the walk and on Boyan's chain, whose E Σφφᵀ is far from full rank: there only a fall
 # at all is claimed. (TDC falls to a third or less.)
 NETWORKS = {
-    "grid_world": (0.3, 1.0, 1000.0, 10_000, 0.8),
-    "baird": (0.3, 1.0, 1000.0, 10_000, 0.8),
+    "grid_world": (0.1, 1.0, 10_000.0, 300_000, 0.5),
+    "baird": (0.3, 1.0, 1000.0, 1_000_000, 0.05),
     "random_walk": (0.1, 0.1, 10_000.0, 30_000, 1.0),
     "boyan": (0.02, 0.5, 3000.0, 30_000, 1.0),
 }

@@ -12,6 +12,7 @@ from tests import oracles
 from tests.benchmarks import numpy_loops
 from tests.benchmarks.lines import report
 from tests.benchmarks.test_linear_engine import engine_run
+from tests.benchmarks.test_small_engine import small_loop
 from tests.problems import baird
 
 NETWORK = peers.Network(6, (50,), 30)
@@ -67,12 +68,22 @@ def network(step, lanes=1):
     return step.call, lanes, {"oracle": oracle, "backprop": backprop, "numpy loop": loop}
 
 
+def small():
+    """The compiled loop, one lane, drawing its transitions; the peers take the same one again and again."""
+    loop, state = small_loop((NETWORK.inputs, *NETWORK.hidden), NETWORK.atoms, 1)
+    return network(peers.Step(lambda: loop.run(state, STEPS, peers.SMALL, peers.SMALL, threads=1)), STEPS)
+
+
 ENGINES = {
     "linear": linear,
+    "small": small,
     "mlp": lambda: network(peers.mlp_step(rules.gtd2, NETWORK)),
     "mlp, 30 lanes": lambda: network(peers.mlp_step(rules.gtd2, NETWORK, 30), 30),
     "module": lambda: network(peers.module_step(rules.gtd2, NETWORK)),
 }
+
+
+BOUNDS = {("small", "numpy loop"): 25, ("small", "backprop"): 30}
 
 
 @pytest.mark.benchmark(group="one step")
@@ -84,6 +95,8 @@ def test_an_engine_against_its_peers(benchmark, name):
     for peer, call in calls.items():
         call()
         ratios[peer] = alternating(call, engine) * steps
-        report(benchmark, f"{peer} / engine: {name}", ratios[peer], "> 1" if peer == "oracle" else "-")
+        bound = BOUNDS.get((name, peer), 1 if peer == "oracle" else 0)
+        report(benchmark, f"{peer} / engine: {name}", ratios[peer], f"> {bound}" if bound else "-")
     benchmark(engine)
     assert ratios["oracle"] > 1
+    assert all(ratio > BOUNDS.get((name, peer), 0) for peer, ratio in ratios.items())

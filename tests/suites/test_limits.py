@@ -77,6 +77,12 @@ def test_where_the_rank_drops_the_words_say_so():
     assert "rank below 23 at times in 4 lanes" in limits.network_is_near("J", [network(rank=dropped)], SETTING).words
 
 
+def test_the_rank_is_full_on_any_seed():
+    """Directions at a millionth of the largest are small, and not null."""
+    for seed in range(20):
+        assert limits.ranks_are_full(Setting("ci", seed)).verdict is PASS
+
+
 def test_one_feature_too_many_costs_the_network_its_rank():
     from dataclasses import replace
 

@@ -52,7 +52,7 @@ MUTANTS = (
     Mutant(
         "spectrum: every direction counts",
         OBJECTIVES,
-        "(singular > NULL_BY_EIGENVALUES * singular[:, :1]).sum(1)",
+        "(singular > NULL_OF_RANK * singular[:, :1]).sum(1)",
         "(singular >= 0).sum(1)",
         (f"test:{TESTS}::test_one_feature_too_many_costs_the_network_its_rank",),
     ),
