@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from harness.runs.store import Store
 
 
+LEARNERS = dict.fromkeys(("agent", "policy-iteration"))
+
+
 @runs_lanes
 def run(
     where: Where,
@@ -38,9 +41,11 @@ def run(
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     predictor: str | None = PredictorText,
+    learner: str = typer.Option("agent", help="In a world: agent, or policy-iteration (SGD, online)."),
     as_json: bool = AsJson,
 ) -> int:
     """Run one rule on one problem; lanes that are stored already are not run again."""
+    from algorithms.names import look_up
     from algorithms.published import PUBLISHED
     from harness.commands.progress import progress
     from harness.plugins import find_problem
@@ -52,24 +57,27 @@ def run(
     from harness.worlds.world import is_world
 
     chosen = None if predictor is None else parse(predictor)
-    if is_world(problem) or rule in PUBLISHED:
-        spec = _in_a_world(problem, rule, alpha, beta, steps, target, atoms, projection, chosen, seed, seeds)
-        learner = spec.learner
+    look_up("learner", learner, LEARNERS)
+    if is_world(problem) or rule in PUBLISHED or learner != "agent":
+        spec = _in_a_world(
+            problem, rule, alpha, beta, steps, target, atoms, projection, chosen, seed, seeds, learner,
+            StepSchedule(schedule),
+        )  # fmt: skip
     else:
         for name, value in (("alpha", alpha), ("beta", beta)):
             if value is None:
                 raise ValueError(f"Missing option '--{name}'.")
         place, atoms = find_problem(problem), 21 if atoms is None else atoms
         place.target(target, atoms, projection)
-        learner = Learner(
+        made = Learner(
             reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule),  # type: ignore[arg-type]
             predictor=chosen or default_for(place),
         )  # fmt: skip
-        spec = RunSpec(Place(problem), learner, Probe(log_times(steps)), seed)
+        spec = RunSpec(Place(problem), made, Probe(log_times(steps)), seed)
         check_learner(spec)
     request = Request(spec, seeds)
     make = where.make  # a wrong executor is an error before there is a store
-    with open_store(where.store) as results, progress(f"{learner.rule.name} on {problem}") as tick:
+    with open_store(where.store) as results, progress(f"{spec.learner.rule.name} on {problem}") as tick:
         summary = execute([request], results, make, timeout=where.timeout, progress=tick)
         found = _summary(results, spec, seeds)
     if as_json:
@@ -82,23 +90,25 @@ def run(
     if found["outcomes"].keys() <= {"converged", "budget spent", "diverged"}:
         return 0
     reasons = "; ".join(found["errors"])
-    print(f"dgtd: lanes of {learner.rule.name} on {problem} have no numbers: {reasons}", file=sys.stderr)
+    print(f"dgtd: lanes of {spec.learner.rule.name} on {problem} have no numbers: {reasons}", file=sys.stderr)
     return 2
 
 
 def _in_a_world(
     world: str, rule: str, alpha: float | None, beta: float | None, steps: int, target: str, atoms: int | None,
-    projection: str, predictor: Any, seed: int, seeds: int,
+    projection: str, predictor: Any, seed: int, seeds: int, learner: str, schedule: Any,
 ) -> RunSpec:  # fmt: skip
-    """An agent there, with the settings of `harness.compare.agents` where none are given."""
-    from harness.compare.agents import ALPHA, ATOMS, BETA, NETWORK, learner, run_spec
+    """A learner there, with the settings of its module where none are given."""
+    from harness.compare import agents, policy_iteration
     from harness.runs.cohort import made_of
 
-    made = learner(
-        rule, world, target, ALPHA if alpha is None else alpha, BETA if beta is None else beta,
-        ATOMS if atoms is None else atoms, projection, predictor or NETWORK, cohort=min(10, seeds),
-    )  # fmt: skip
-    spec = run_spec(world, made, steps, seed)
+    module: Any = agents if learner == "agent" else policy_iteration
+    given = {"alpha": alpha, "beta": beta, "atoms": atoms, "predictor": predictor}
+    options = {name: value for name, value in given.items() if value is not None}
+    if learner != "agent":
+        options["schedule"] = schedule
+    made = module.learner(rule, world, target, projection=projection, cohort=min(10, seeds), **options)
+    spec = agents.run_spec(world, made, steps, seed)
     made_of(spec)
     return spec
 

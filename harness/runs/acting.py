@@ -29,7 +29,7 @@ LOOK = 64  # steps between two looks at the clock and at Ctrl-C
 
 
 @compiled(Streams, Floats2)
-def _uniforms(streams, out):  # type: ignore[no-untyped-def]
+def uniforms(streams, out):  # type: ignore[no-untyped-def]
     """out [lanes, count] ← each lane's own draws."""
     for lane in range(out.shape[0]):
         for i in range(out.shape[1]):
@@ -90,12 +90,12 @@ class Acting:
         players, world = self.players(seeds), self.world.make(self._streams(seeds, "world"))
         replay = Replay(self._streams(seeds, "replay"), control.capacity, self.world.observations)
         explores, draws = self._streams(seeds, "exploration"), np.empty((lanes, 2))
-        book = _Book(lanes, control.gamma)
+        book = Book(lanes, control.gamma)
         curves = np.full((len(times), lanes, len(NAMES)), np.nan)
         done = 0
         for i, t in enumerate(times):
             while done < t:
-                _uniforms(explores, draws)
+                uniforms(explores, draws)
                 seen = world.observation
                 actions, worth = players.act(seen, draws[:, 0], draws[:, 1], control.epsilon(done))
                 moved = world.step(actions)
@@ -108,12 +108,12 @@ class Acting:
                 players.renew(done)
                 if done % LOOK == 0:
                     tick()
-            curves[i] = book.close(players)
+            curves[i] = book.close(players.w)
             tick()
         return Trial(times, curves, players.died, NAMES, np.zeros((lanes, 0)))
 
 
-class _Book:
+class Book:
     """Episodes as they go by, per lane."""
 
     def __init__(self, lanes: int, gamma: float) -> None:
@@ -138,10 +138,10 @@ class _Book:
             for part, start in ((self.total, 0.0), (self.length, 0.0), (self.discounted, 0.0), (self.power, 1.0)):
                 part[ended] = start
 
-    def close(self, players: Players) -> Floats:
-        """[lanes, names] since the last time."""
+    def close(self, w: Any) -> Floats:
+        """[lanes, names] since the last time; w  [lanes, d]."""
         some = self.count > 0
         self.last[some] = self.sums[some] / self.count[some, None]
         self.sums[:], self.count[:] = 0.0, 0.0
-        norm = np.sqrt((players.w.astype(float) ** 2).sum(1))
+        norm = np.sqrt((w.astype(float) ** 2).sum(1))
         return np.concatenate([self.last, norm[:, None]], axis=1)

@@ -23,6 +23,9 @@ from harness.runs.trial import simulate, warm_up
 
 if TYPE_CHECKING:
     from harness.runs.acting import Acting
+    from harness.runs.iterating import Iterating
+
+    Runnable = Learning | Acting | Iterating
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,9 @@ def _same(first: list[Lane], second: list[Lane]) -> bool:
     )
 
 
-def _run(learning: Learning | Acting, cohort: int, look: Callable[[], None]) -> tuple[tuple[str, ...], list[Lane]]:
+def _run(
+    learning: Learning | Acting | Iterating, cohort: int, look: Callable[[], None]
+) -> tuple[tuple[str, ...], list[Lane]]:
     seeds, probe = seeds_of(learning.spec, cohort), learning.spec.probe
     trial = simulate(learning, seeds, look) if isinstance(learning, Learning) else learning.simulate(seeds, look)
     diverged = trial.diverged(probe.diverged_above)
@@ -143,8 +148,12 @@ def _run(learning: Learning | Acting, cohort: int, look: Callable[[], None]) -> 
     return trial.names, lanes
 
 
-def made_of(spec: RunSpec) -> Learning | Acting:
+def made_of(spec: RunSpec) -> Runnable:
     """From data to something that runs."""
+    if spec.learner.iteration is not None:
+        from harness.runs.iterating import Iterating
+
+        return Iterating.of(spec)
     if spec.place.is_world:
         from harness.runs.acting import Acting
 
@@ -153,7 +162,7 @@ def made_of(spec: RunSpec) -> Learning | Acting:
 
 
 @lru_cache(maxsize=32)
-def prepared(spec: RunSpec) -> Learning | Acting:
+def prepared(spec: RunSpec) -> Runnable:
     """What the cohorts of a run share, with everything compiled."""
     made = made_of(spec)
     if isinstance(made, Learning):

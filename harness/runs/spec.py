@@ -172,13 +172,60 @@ class Control:
 
 
 @dataclass(frozen=True)
+class Iteration:
+    """Policy iteration in a world: a frozen ε-greedy policy is evaluated for some episodes, and then improved.
+
+    episodes       of a lane, until what it has learnt is its next policy
+    explore        ε of a new policy: it falls from the first number to the second within `explore_steps` steps
+    behave         a lane acts with at least this ε; where that is more than the policy's, ρ weighs the next action
+    capacity       of the replay; 0: each transition is used once, as it comes
+    batch          transitions per update, where there is a replay; their next actions are drawn from the policy anew
+    scale          what observations are divided by; none: by 1
+    """
+
+    gamma: float = 0.9
+    v_min: float = 0.0
+    v_max: float = 10.0
+    episodes: int = 20
+    explore: tuple[float, float] = (0.1, 0.02)
+    explore_steps: int = 10_000
+    behave: float = 0.0
+    capacity: int = 0
+    batch: int = 1
+    scale: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("gamma", "v_min", "v_max", "behave"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        within("gamma", self.gamma, 0.0, 1.0)
+        within("explore", self.explore, 0.0, 1.0)
+        within("behave", self.behave, 0.0, 1.0)
+        if self.explore[1] > self.explore[0]:
+            raise ValueError(f"explore must fall, got {self.explore}")
+        if not self.v_min < self.v_max:
+            raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
+        whole("capacity", self.capacity, 0)
+        for name in ("episodes", "explore_steps", "batch"):
+            whole(name, getattr(self, name), 1)
+        if self.batch > max(self.capacity, 1):
+            raise ValueError(f"batch must fit the replay, {max(self.capacity, 1)} transitions, got {self.batch}")
+        for part in self.scale:
+            positive("scale", part)
+
+    def epsilon(self, step: int) -> float:
+        """Of a policy that is made at a step."""
+        first, last = self.explore
+        return first + (last - first) * min(1.0, step / self.explore_steps)
+
+
+@dataclass(frozen=True)
 class Learner:
     """What learns there: a rule, a predictor and a target, with step sizes, projection Γ and averages.
 
     start    where a linear predictor starts: at the problem's θ₀, or at zeros
     spread   what a network's first weights, uniform in ±1/√in, are multiplied with
     cohort   lanes that run and are stored together: a wide one is cheaper for small networks
-    control  of a learner that acts in a world
+    control  of a learner that acts in a world, or its `iteration`: one of the two
     """
 
     rule: FileRef
@@ -196,6 +243,7 @@ class Learner:
     spread: float = 1.0
     cohort: int = COHORT
     control: Control | None = None
+    iteration: Iteration | None = None
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "spread"):
@@ -276,6 +324,7 @@ class RunSpec:
             "rule": _file(learner["rule"]),
             "schedule": StepSchedule(**learner["schedule"]),
             "control": _control(learner["control"]),
+            "iteration": _iteration(learner["iteration"]),
             "predictor": PredictorSpec(**predictor | shape),
         }
         probe = {name: tuple(values["probe"][name]) for name in ("times", "metrics")}
@@ -298,6 +347,11 @@ class RunSpec:
 
 def _control(values: dict[str, Any] | None) -> Control | None:
     return None if values is None else Control(**values | {"explore": tuple(values["explore"])})
+
+
+def _iteration(values: dict[str, Any] | None) -> Iteration | None:
+    tuples = {} if values is None else {name: tuple(values[name]) for name in ("explore", "scale")}
+    return None if values is None else Iteration(**values | tuples)
 
 
 def _file(values: dict[str, Any] | None) -> Any:

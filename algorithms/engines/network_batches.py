@@ -1,0 +1,138 @@
+"""The small engine on transitions from outside: one update of every lane a call, for learners that act in a world.
+
+One transition a lane goes straight into θ and w. The directions of several are added up first, and then applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from algorithms.checks import Floats, Integers
+from algorithms.compiling import Floats1, Floats2, Floats3, Integer, Integers1, Number, compiled
+from algorithms.engines.compiled_loop import rule_as_data
+from algorithms.engines.kernels import Lookup, RuleFunction, Sample, Samples, project
+from algorithms.engines.network_heads import at_the_head, atoms_of
+from algorithms.engines.network_kernels import Network, _backward, _forward, _units, room
+from algorithms.engines.small import SmallEngine
+
+
+class Update(NamedTuple):
+    """Step sizes  [lanes], κ, Γ's radius; the number of the step, and when each lane died  [lanes]."""
+
+    alpha: Floats1
+    beta: Floats1
+    w_decay: Number
+    radius: Number
+    now: Integer
+    died: Integers1
+
+
+@compiled(
+    Floats3, Floats3, Samples, Lookup, Network, RuleFunction, Update, Floats3, Floats2, Floats2,
+    fastmath=True, bare=True,
+)  # fmt: skip
+def _learn(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):  # type: ignore[no-untyped-def]
+    """Samples are ordered lane by lane. sums  [2, 1, d]: room for the directions of θ and w."""
+    unit, atom = _units(unit_rows), atoms_of(atom_rows)
+    lanes = theta.shape[0]
+    each = data.x.shape[0] // lanes
+    for lane in range(lanes):
+        if update.died[lane] >= 0:
+            continue
+        alpha, beta = update.alpha[lane], update.beta[lane]
+        keep, healthy = 1.0 - beta * update.w_decay, True
+        if each > 1:
+            for i in range(sums.shape[2]):
+                sums[0, 0, i], sums[1, 0, i] = 0.0, 0.0
+        for i in range(lane * each, (lane + 1) * each):
+            at = Sample(i, i, lookup.pair[i], lookup.ratio[i], lookup.rho[i])
+            _forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
+            if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
+                healthy = False
+                break
+            if each == 1:
+                _backward(theta[lane, 0], w[lane, 0], theta[lane, 0], w[lane, 0], net, unit, alpha, beta, keep)
+            else:
+                _backward(theta[lane, 0], w[lane, 0], sums[0, 0], sums[1, 0], net, unit, -1.0, 1.0, 1.0)
+        if not healthy:
+            update.died[lane] = update.now
+            theta[lane, :, :] = np.nan
+            w[lane, :, :] = np.nan
+            continue
+        if each > 1:
+            for i in range(sums.shape[2]):
+                theta[lane, 0, i] -= alpha / each * sums[0, 0, i]
+                w[lane, 0, i] = keep * w[lane, 0, i] + beta / each * sums[1, 0, i]
+        if update.radius < np.inf:
+            project(theta[lane], update.radius)
+            project(w[lane], update.radius)
+
+
+class Lesson(NamedTuple):
+    """Transitions:  x, x_next  [lanes, count, k]   reward, discount, rho  [lanes, count]."""
+
+    x: Floats
+    x_next: Floats
+    reward: Floats
+    discount: Floats
+    rho: Floats
+
+
+class BatchLearner:
+    """A small engine that is handed its transitions. What a reward, a discount or a ratio leads to is kept."""
+
+    def __init__(self, engine: SmallEngine) -> None:
+        self.engine = engine
+        self._room = (np.zeros((2, 1, engine.weights)), *room(engine.network, engine.target.outputs + 1))
+        self._function = rule_as_data(engine.rule, np.ones(1))[1]
+        self._shifts, self._ratios = _Kept(self._shift), _Kept(self._coefficients)
+
+    def _shift(self, keys: Floats) -> tuple[Any, ...]:
+        made = self.engine.target.shift(*keys.T)
+        return made.row, made.weight, made.constant
+
+    def _coefficients(self, keys: Floats) -> tuple[Any, ...]:
+        return (rule_as_data(self.engine.rule, keys[:, 0])[0],)
+
+    def learn(self, theta: Floats, w: Floats, lesson: Lesson, update: Update) -> None:
+        """θ and w of every lane, in place; a lane with a number that is not finite is dated, and left alone."""
+        engine, k = self.engine, lesson.x.shape[2]
+        pair = self._shifts.find(lesson.reward, lesson.discount)
+        ratio = self._ratios.find(lesson.rho)
+        row, weight, constant = self._shifts.arrays
+        (coefficients,) = self._ratios.arrays
+        data = Samples(
+            lesson.x.reshape(-1, k), lesson.x_next.reshape(-1, k), row, weight, constant, engine.rule.linear,
+            coefficients,
+        )  # fmt: skip
+        lookup = Lookup(pair, ratio, lesson.rho.reshape(-1))
+        _learn(theta, w, data, lookup, engine.network, self._function, update, *self._room)
+
+
+class _Kept:
+    """Rows of arrays by the numbers that they are made from, made when they are first asked for.
+
+    A world with few rewards asks for a handful; with many, the table is begun anew when it is full.
+    """
+
+    FULL = 4096
+
+    def __init__(self, make: Callable[[Floats], tuple[Any, ...]]) -> None:
+        self._make = make
+        self._index: dict[tuple[float, ...], int] = {}
+        self.arrays: tuple[Any, ...] = ()
+
+    def find(self, *numbers: Floats) -> Integers:
+        """The row of each."""
+        keys = list(zip(*(each.ravel().tolist() for each in numbers), strict=True))
+        new = [key for key in dict.fromkeys(keys) if key not in self._index]
+        if new:
+            if len(self._index) + len(new) > self.FULL:
+                self._index, self.arrays, new = {}, (), list(dict.fromkeys(keys))
+            rows = self._make(np.array(new))
+            self.arrays = tuple(map(np.concatenate, zip(self.arrays, rows, strict=True))) if self.arrays else rows
+            self._index |= {key: len(self._index) + i for i, key in enumerate(new)}
+        return np.array([self._index[key] for key in keys])

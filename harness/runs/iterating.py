@@ -1,0 +1,175 @@
+"""Policy iteration as a run: lanes act by the policy they evaluate, and learn each transition or replayed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from algorithms.checks import Floats, shape
+from algorithms.engines.network_batches import Lesson
+from algorithms.engines.small import SmallEngine
+from algorithms.experience.replay import Replay
+from algorithms.policy_iteration import Evaluators
+from algorithms.rule import Rule
+from algorithms.streams import generators, lane_streams
+from algorithms.targets import CdfTarget, Target, target_class
+from harness.runs.acting import LOOK, NAMES, Book, uniforms
+from harness.runs.rule_files import resolve
+from harness.runs.spec import Iteration, RunSpec
+from harness.runs.trial import Trial
+from harness.worlds.world import WorldInfo, find_world
+
+
+@dataclass(frozen=True, eq=False)
+class Iterating:
+    """What the lanes of a run share."""
+
+    spec: RunSpec
+    world: WorldInfo
+    rule: Rule
+    target: Target
+
+    @staticmethod
+    def of(spec: RunSpec) -> Iterating:
+        """From data to something that runs."""
+        learner, how = spec.learner, spec.learner.iteration
+        assert how is not None
+        target = target_class(learner.target).over((how.v_min, how.v_max), learner.atoms, learner.projection)
+        made = Iterating(spec, find_world(spec.place.problem), resolve(learner.rule), target)
+        shape("scale", made.scale, (made.world.observations,))
+        if learner.predictor.kind != "mlp":
+            raise ValueError(f"policy iteration needs a network, as in 'mlp(50)', got {learner.predictor.kind!r}")
+        return made
+
+    @property
+    def how(self) -> Iteration:
+        """How it iterates."""
+        assert self.spec.learner.iteration is not None
+        return self.spec.learner.iteration
+
+    @cached_property
+    def scale(self) -> Floats:
+        """What observations are divided by."""
+        return np.array(self.how.scale or np.ones(self.world.observations))
+
+    @cached_property
+    def engine(self) -> SmallEngine:
+        """The network over (s, a)."""
+        predictor = self.spec.learner.predictor
+        sizes = (self.world.observations + self.world.actions, *predictor.hidden)
+        return SmallEngine(self.rule, sizes, self.target, activation=predictor.activation, pinned=predictor.pinned)
+
+    def _axes(self, what: str) -> dict[str, Any]:
+        """Named, so that rules share worlds, exploration and first weights lane by lane: lanes are pairs."""
+        return dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": what}
+
+    def _streams(self, seeds: range, what: str) -> Any:
+        return lane_streams(self.spec.root_seed, seeds, **self._axes(what))
+
+    def evaluators(self, seeds: range) -> Evaluators:
+        """The lanes of these seeds, before their first step."""
+        theta = self.spec.learner.spread * self.engine.init(
+            generators(self.spec.root_seed, seeds, **self._axes("weights"))
+        )
+        return Evaluators(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0))
+
+    def simulate(self, seeds: range, tick: Callable[[], None]) -> Trial:
+        """Act from checkpoint to checkpoint."""
+        times, lanes = self.spec.times(), len(seeds)
+        walk = _Walk(self, seeds)
+        curves = np.full((len(times), lanes, len(NAMES)), np.nan)
+        for i, t in enumerate(times):
+            while walk.done < t:
+                walk.step()
+                if walk.done % LOOK == 0:
+                    tick()
+            curves[i] = walk.book.close(walk.lanes.w[:, 0])
+            tick()
+        return Trial(times, curves, walk.lanes.died, NAMES, self._laws(walk.lanes))
+
+    def _laws(self, lanes: Evaluators) -> Floats:
+        """[lanes, n]: the last law where the first observation is 0 (upright and at rest), of the greedy action."""
+        if not isinstance(self.target, CdfTarget):
+            return np.zeros((len(lanes.theta), 0))
+        import torch
+
+        from algorithms.engines.mlp import MlpEngine
+
+        x = np.zeros((len(lanes.theta), self.world.observations))
+        inputs = lanes.inputs(x, lanes.values(x).argmax(1))
+        shape_of = self.engine
+        twin = MlpEngine(
+            self.rule, shape_of.sizes[:-1], self.target, activation=shape_of.activation_name, pinned=shape_of.pinned
+        )
+        weights = [torch.as_tensor(layer) for layer in shape_of.layers(lanes.theta)]
+        return twin.predict(weights, torch.as_tensor(inputs)[:, None]).numpy()[:, 0]
+
+
+class _Walk:
+    """Lanes on their way: where they are, the action each will take there, and what has been earned."""
+
+    def __init__(self, run: Iterating, seeds: range) -> None:
+        self.run, self.how, self.done = run, run.how, 0
+        self.lanes = run.evaluators(seeds)
+        self.world = run.world.make(run._streams(seeds, "world"))
+        self.book = Book(len(seeds), self.how.gamma)
+        self._explores, self._draws = run._streams(seeds, "exploration"), np.empty((len(seeds), 4))
+        self._replay = None
+        if self.how.capacity:
+            self._replay = Replay(run._streams(seeds, "replay"), self.how.capacity, run.world.observations)
+        self._afresh = run._streams(seeds, "next actions")
+        self._schedule = run.spec.learner.schedule.make()
+        uniforms(self._explores, self._draws)
+        self._next = self._choose(self._seen(), 2)
+
+    def _seen(self) -> Floats:
+        return self.world.observation / self.run.scale
+
+    def _choose(self, x: Floats, column: int) -> tuple[Any, Floats, Floats]:
+        """By two of the four draws of this step: the last two begin an episode, and every lane draws them always."""
+        return self.lanes.act(x, self._draws[:, column], self._draws[:, column + 1], self.how.behave)
+
+    def step(self) -> None:
+        """One transition of every lane: the next action is drawn before it is learnt, by the policy that acts."""
+        lanes, how = self.lanes, self.how
+        x, (action, _, worth) = self._seen(), self._next
+        moved = self.world.step(action)
+        x_next, ended = moved.observation / self.run.scale, moved.terminated | moved.truncated
+        self.book.enter(moved.reward, ended, worth)
+        discount = np.where(moved.terminated, 0.0, how.gamma)
+        uniforms(self._explores, self._draws)
+        following, rho, thought = self._choose(x_next, 0)
+        self.done += 1
+        if self._replay is None:
+            ratio = np.where(moved.terminated, 1.0, rho)  # nothing follows: there is nothing to weigh
+            at, to = lanes.inputs(x, action), lanes.inputs(x_next, following)
+            lesson = Lesson(at[:, None], to[:, None], moved.reward[:, None], discount[:, None], ratio[:, None])
+        else:
+            self._replay.add(x, action, moved.reward, discount, x_next)
+            lesson = self._replayed(self._replay)
+        self._learn(lesson)
+        lanes.close(ended, how.epsilon(self.done))
+        self._next = following, rho, thought
+        if ended.any():  # a new episode begins, by a policy that may be new
+            begun = self._choose(self._seen(), 2)
+            self._next = tuple(np.where(ended, new, old) for new, old in zip(begun, self._next, strict=True))
+
+    def _learn(self, lesson: Lesson) -> None:
+        learner = self.run.spec.learner
+        slower, quicker = (float(part[0]) for part in self._schedule.factors(self.done - 1, 1))
+        radius = np.inf if learner.radius is None else learner.radius
+        self.lanes.learn(lesson, learner.alpha * slower, learner.beta * quicker, radius, self.done - 1)
+
+    def _replayed(self, replay: Replay) -> Lesson:
+        """Drawn transitions, their next actions from the policy under evaluation as it is now."""
+        drawn, lanes = replay.draw(self.how.batch), self.lanes
+        draws, following = np.empty((len(lanes.theta), 2)), np.empty(drawn.action.shape, dtype=np.int64)
+        for i in range(self.how.batch):
+            uniforms(self._afresh, draws)
+            following[:, i] = lanes.act(drawn.x_next[:, i].astype(float), draws[:, 0], draws[:, 1])[0]
+        at, to = lanes.inputs(drawn.x, drawn.action), lanes.inputs(drawn.x_next, following)
+        return Lesson(at, to, drawn.reward, drawn.discount, np.ones(drawn.action.shape))
