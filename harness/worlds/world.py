@@ -46,7 +46,10 @@ class World(Protocol):
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A world that can be left and entered again: a long cohort there goes on from a checkpoint after a kill."""
+    """A world that can be left and entered again: a long cohort there goes on from a checkpoint after a kill.
+
+    A subclass that adds something that changes overrides both methods.
+    """
 
     def state(self) -> State:
         """Named arrays, from which a world made of the same streams can be brought to where this one is."""
