@@ -48,7 +48,7 @@ def name_of(run: str, seeds: range) -> str:
 class Keeper:
     """What a worker has: the checkpoint of its cohort, read at the start and written now and then.
 
-    label    what the file must say it is of: run, seeds, parts of the fingerprint, machine
+    label    what the file must say it is of: run, seeds, code, and the machine with its packages
     before   seconds that the cohort took up to the checkpoint it went on from
     """
 
@@ -161,12 +161,12 @@ def _useless(file: Path, code: str) -> str:
         old = time.time() - file.stat().st_mtime > KEPT
         if file.suffix == PART:
             return "old" if old else ""  # another process may be writing it
-        parts = read_label(file).get("parts")
+        written = read_label(file).get("code")
     except BadCheckpointError:
         return "damaged"
     except OSError:
         return ""
-    if not isinstance(parts, dict) or parts.get("code") != code:
+    if written != code:
         return "of other code"
     return "old" if old else ""
 

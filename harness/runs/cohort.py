@@ -58,7 +58,7 @@ class Task:
         """Of the cohort's checkpoint, if there is a folder for it."""
         if not self.checkpoints:
             return None
-        label = {"run": self.run, "seeds": [self.seeds.start, self.seeds.stop], "parts": self.parts}
+        label = {"run": self.run, "seeds": [self.seeds.start, self.seeds.stop], "code": self.parts["code"]}
         path = Path(self.checkpoints) / name_of(self.run, self.seeds)
         return Keeper(path, label | {"machine": machine_facts()}, self.every)
 

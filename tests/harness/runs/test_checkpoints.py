@@ -165,14 +165,12 @@ def test_a_damaged_checkpoint_is_removed_in_one_line_and_the_cohort_starts_again
     assert cohort(what, kept) == (whole, looks)
 
 
-@pytest.mark.parametrize(
-    "other", [{"run": "another"}, {"seeds": [3, 6]}, {"parts": {"code": "x"}}, {"machine": "another torch"}]
-)
+@pytest.mark.parametrize("other", [{"run": "another"}, {"seeds": [3, 6]}, {"code": "x"}, {"machine": "another torch"}])
 def test_a_checkpoint_of_something_else_is_not_believed(other, tmp_path):
-    ours, said = keeper(tmp_path, [], parts={"code": "ours"}, machine="this"), []
+    ours, said = keeper(tmp_path, [], code="ours", machine="this"), []
     ours.write(5, {"a": np.arange(3)})
     assert list(ours.load()["a"]) == [0, 1, 2]
-    theirs = keeper(tmp_path, said, **{"parts": {"code": "ours"}, "machine": "this"} | other)
+    theirs = keeper(tmp_path, said, **{"code": "ours", "machine": "this"} | other)
     assert theirs.load() is None
     assert f"it is of another {next(iter(other))}" in said[0]
     assert not ours.path.exists()
@@ -292,12 +290,12 @@ def test_what_nobody_goes_on_from_is_removed_by_the_next_run(tmp_path):
         before = rows(store, what)
         folder = store.checkpoints
         folder.path.mkdir()
-        ours = Task.of(what, 0).parts
+        ours = Task.of(what, 0).parts["code"]
         names = {
-            name_of(run_hash(what), range(3)): {"parts": ours},  # stored meanwhile
-            name_of("0" * 16, range(3)): {"parts": ours | {"code": "before"}},
-            name_of("1" * 16, range(3)): {"parts": ours},  # somebody may go on from this one
-            name_of("2" * 16, range(3)): {"parts": ours},
+            name_of(run_hash(what), range(3)): {"code": ours},  # stored meanwhile
+            name_of("0" * 16, range(3)): {"code": "before"},
+            name_of("1" * 16, range(3)): {"code": ours},  # somebody may go on from this one
+            name_of("2" * 16, range(3)): {"code": ours},
         }
         for name, label in names.items():
             write(folder.path / name, label, {"a": np.zeros(3)})

@@ -95,7 +95,7 @@ def test_a_killed_cohort_goes_on_inside_and_its_curves_are_the_undisturbed_ones(
 @pytest.mark.slow
 def test_a_killed_worker_of_a_pool_costs_no_more_than_what_came_after_the_checkpoint(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv(VARIABLE, SOON)
-    what, war, steps = agent("dqn", "cartpole-v1", 8_000, lanes=2), tmp_path / "war.sqlite", []
+    what, war, steps = agent("dqn", "cartpole-v1", 12_000, lanes=2), tmp_path / "war.sqlite", []
 
     def kill_once(done, total):
         if not steps and kept_step(war):
@@ -113,7 +113,7 @@ def test_a_killed_worker_of_a_pool_costs_no_more_than_what_came_after_the_checkp
 @pytest.mark.slow
 def test_a_killed_worker_of_a_cluster_with_the_same_folder_does_not_either(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, SOON)
-    what, war, steps = agent("dqn", "cartpole-v1", 8_000, lanes=2), tmp_path / "war.sqlite", []
+    what, war, steps = agent("dqn", "cartpole-v1", 12_000, lanes=2), tmp_path / "war.sqlite", []
 
     with cluster(tmp_path, workers=1) as dask, Store(war) as store:
         executor = dask.executor(1)
