@@ -24,6 +24,7 @@ from tests.harness.runs.processes import children
 from tests.harness.runs.test_dask import cluster
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+LANDS = all(map(find_spec, ("Box2D", "pygame")))
 SOON = "0.1"  # seconds between two checkpoints
 COMMAND = (
     "import sys\n"
@@ -71,7 +72,7 @@ def kill_inside(store: Path, what: RunSpec) -> int:
         ("c51", "gym:Acrobot-v1", 4_000),
         pytest.param(
             "dqn", "gym:LunarLander-v3", 4_000,
-            marks=pytest.mark.skipif(find_spec("Box2D") is None, reason="LunarLander needs the extra 'box2d'"),
+            marks=pytest.mark.skipif(not LANDS, reason="LunarLander needs the extra 'box2d'"),
         ),
     ],
 )  # fmt: skip
