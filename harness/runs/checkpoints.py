@@ -70,10 +70,11 @@ class Keeper:
             label, state = read(self.path, self.label)
         except FileNotFoundError:
             return None
-        except (BadCheckpointError, OSError) as error:
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            _let_limits_pass(error)
             self.reject(str(error))
             return None
-        self.before = float(label["seconds"])
+        self.before = float(label.get("seconds", 0.0))
         return state
 
     def reject(self, reason: str) -> None:
@@ -100,6 +101,7 @@ class Keeper:
                 so_far = {"step": step, "seconds": self.before + start - self._began}
                 write(self.path, self.label | so_far, state)
         except OSError as error:
+            _let_limits_pass(error)
             if not self._failed:
                 self.say(f"checkpoint {str(self.path)!r} can't be written: {error.strerror or error}")
             self._failed = True
@@ -169,6 +171,12 @@ def _useless(file: Path, code: str) -> str:
     if written != code:
         return "of other code"
     return "old" if old else ""
+
+
+def _let_limits_pass(error: Exception) -> None:
+    """The limit of a run may ring while a file is read or written; Python counts that among errors of files."""
+    if isinstance(error, TimeoutError) and error.errno is None:
+        raise error
 
 
 def _unlink(file: Path) -> None:

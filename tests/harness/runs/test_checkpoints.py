@@ -221,6 +221,24 @@ def test_a_full_disk_is_one_line_and_no_failure(tmp_path, monkeypatch):
     assert said[0].endswith("can't be written: No space left on device")
 
 
+def test_a_limit_that_rings_meanwhile_is_heard_and_the_checkpoint_stays(tmp_path, monkeypatch):
+    kept, said = keeper(tmp_path, []), []
+    kept.write(1, {"a": np.zeros(1)})
+
+    def rings(*_):
+        raise TimeoutError("run took more than 1 s")
+
+    for name in ("read", "write"):
+        monkeypatch.setattr(checkpoints, name, rings)
+    late = keeper(tmp_path, said)
+    with pytest.raises(TimeoutError):
+        late.load()
+    with pytest.raises(TimeoutError):
+        late.write(2, {})
+    assert kept.path.exists()
+    assert not said
+
+
 def test_a_worker_that_does_not_see_the_store_writes_nothing(tmp_path):
     kept = keeper(tmp_path, [])
     (tmp_path / "s.sqlite").unlink()
