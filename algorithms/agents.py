@@ -22,8 +22,9 @@ import torch
 from algorithms.checks import Floats, Integers, whole
 from algorithms.engines.replayed import ReplayEngine
 from algorithms.experience.replay import Transitions
-from algorithms.optimisers import optimiser
+from algorithms.optimisers import Adam, Sgd, optimiser
 from algorithms.rule import Rule
+from algorithms.state import State, joined, part_of, refill
 from algorithms.targets import Target
 
 
@@ -100,3 +101,20 @@ class Players:
         """Freeze a new copy if it is time."""
         if self.frozen is not None and step % self.agent.frozen == 0:
             self.frozen[:] = self.theta
+
+    def state(self) -> State:
+        """All that learning changes; the arrays themselves, not copies."""
+        return self._weights() | joined(**{name: each.state() for name, each in self._optimisers().items()})
+
+    def restore(self, saved: State) -> None:
+        """Go on from a state, in place: the engine keeps views of the weights."""
+        refill(self._weights(), saved)
+        for name, each in self._optimisers().items():
+            each.restore(part_of(saved, name))
+
+    def _weights(self) -> State:
+        frozen = {} if self.frozen is None else {"frozen": self.frozen}
+        return {"theta": self.theta, "w": self.w, "died": self.died} | frozen
+
+    def _optimisers(self) -> dict[str, Adam | Sgd]:
+        return {"of_theta": self.of_theta} | ({} if self.of_w is None else {"of_w": self.of_w})

@@ -13,6 +13,7 @@ from numba import types
 from algorithms.checks import Floats, positive
 from algorithms.compiling import compiled
 from algorithms.names import look_up
+from algorithms.state import State, refill
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -60,6 +61,16 @@ class Adam:
         numbers = np.array([BETA1, 1.0 - BETA1, BETA2, 1.0 - BETA2, correct, EPSILON], dtype=theta.dtype)
         _KERNELS[theta.dtype](theta, direction, size, self.first, self.second, numbers)
 
+    def state(self) -> State:
+        """Both moments, and how many steps they are of; the arrays themselves."""
+        return {"first": self.first, "second": self.second, "count": np.array(self.count)}
+
+    def restore(self, saved: State) -> None:
+        """Go on from a state."""
+        count = np.array(self.count)
+        refill({"first": self.first, "second": self.second, "count": count}, saved)
+        self.count = int(count)
+
 
 class Sgd:
     """θ ← θ − rate·direction."""
@@ -71,6 +82,13 @@ class Sgd:
     def step(self, theta: Any, direction: Any) -> None:
         """In place."""
         theta -= self.rate * direction
+
+    def state(self) -> State:
+        """It has none."""
+        return {}
+
+    def restore(self, saved: State) -> None:
+        """Nothing to put back."""
 
 
 OPTIMISERS: dict[str, type[Adam] | type[Sgd]] = {"adam": Adam, "sgd": Sgd}

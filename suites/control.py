@@ -70,11 +70,13 @@ def published(name: str) -> Claim:
 
 
 def other_updates() -> list[Claim]:
-    """The same check against three updates that were never published: each has a fault that our agents do not have."""
+    """The same check against updates that were never published: each has a fault that our agents do not have."""
     says = {
         ("c51", "own-action"): "C51 bootstraps from the action that it took",
+        ("c51", "truncation-as-termination"): "C51 takes an episode that was cut off for one that ended",
         ("c51", "without-gamma"): "C51's projection forgets γ",
         ("dqn", "own-action"): "DQN bootstraps from the action that it took",
+        ("dqn", "truncation-as-termination"): "DQN takes an episode that was cut off for one that ended",
     }
     return [
         Claim(
@@ -122,6 +124,7 @@ def _by_autograd(
     theta.requires_grad_()
     total, tangents = torch.zeros(()), torch.zeros_like(w)
     size = drawn.action.shape[1]
+    cut_off = int(np.argmax(drawn.discount[lane] > 0))  # the first that goes on may as well be the last of its episode
 
     def predict(at: torch.Tensor, x: Any) -> torch.Tensor:
         """[actions, n] at one observation."""
@@ -131,6 +134,8 @@ def _by_autograd(
     for i in range(size):
         x, x_next, action = drawn.x[lane, i], drawn.x_next[lane, i], int(drawn.action[lane, i])
         discount = drawn.discount[lane, i] > 0 if fault == "without-gamma" else drawn.discount[lane, i]
+        if fault == "truncation-as-termination" and i == cut_off:
+            discount = 0.0
         shift = engine.target.shift(drawn.reward[lane, i], float(discount)).tensors(torch.float64)
         f = predict(theta, x)[action]
         boot = frozen if name in PUBLISHED else theta

@@ -49,6 +49,7 @@ COMMANDS = [
     ("store", "info"),
     ("store", "check"),
     ("store", "backup", "copy.sqlite"),
+    ("store", "clean"),
     ("diff", "results/compare", "results/compare"),
     ("suite", "contraction", "--claim", "contraction/kl"),
     ("suite", "cost", "--rule", "mine.py:mine", "--claim", "cost/mlp/mine/flops"),

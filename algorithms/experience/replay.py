@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from algorithms.checks import whole
 from algorithms.compiling import Floats2, Integer, Integers2, Singles3, Streams, compiled
 from algorithms.experience.draws import uniform
+from algorithms.state import State, refill
 
 
 class Transitions(NamedTuple):
@@ -79,3 +80,18 @@ class Replay:
         out = _arrays(len(self.streams), count, self.rings.x.shape[2])
         _draw(self.streams, self.size, self.rings, out)
         return Transitions(*out)
+
+    def state(self) -> State:
+        """What was added so far, and where the streams are; the arrays themselves, not copies."""
+        return {"added": np.array(self.added), "streams": self.streams} | self._filled()
+
+    def restore(self, saved: State) -> None:
+        """Go on from a state."""
+        added = np.array(self.added)
+        refill({"added": added, "streams": self.streams}, saved)
+        self.added = int(added)
+        refill(self._filled(), saved)
+
+    def _filled(self) -> State:
+        """The part of the rings that holds something."""
+        return {name: ring[:, : self.size] for name, ring in self.rings._asdict().items()}

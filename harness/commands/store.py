@@ -1,4 +1,4 @@
-"""`dgtd store`: copy the file of results, check it, and say what is in it."""
+"""`dgtd store`: copy the file of results, check it, say what is in it, and remove what was left beside it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from harness.commands.options import StorePath
 from harness.commands.output import AsJson, Command, open_to_read, print_json, say
 
-app = typer.Typer(help="The file that results live in: info, check, backup.", no_args_is_help=True)
+app = typer.Typer(help="The file that results live in: info, check, backup, clean.", no_args_is_help=True)
 DAMAGED = 1
 Copy = typer.Argument(help="The copy, a new file.")
 
@@ -21,6 +21,7 @@ def info(store: Path = StorePath, as_json: bool = AsJson) -> None:
 
     with open_to_read(store) as results:
         found = {"store": str(store), "bytes": size_of(store), "schema": SCHEMA} | results.counts()
+        found["checkpoints"] = results.checkpoints.size() if results.checkpoints else {}
     if as_json:
         print_json(found)
         return
@@ -51,3 +52,17 @@ def backup(out: Path = Copy, store: Path = StorePath) -> None:
     with open_to_read(store) as results:
         results.backup(out)
     say(f"{str(out)!r} is a copy of {str(store)!r}")
+
+
+@app.command(cls=Command)
+def clean(store: Path = StorePath) -> None:
+    """Remove the checkpoints of cohorts that were stopped on their way; results are not touched."""
+    from harness.runs.checkpoints import Checkpoints
+
+    left = Checkpoints.beside(store)
+    if not store.exists() and not left.path.is_dir():
+        raise ValueError(f"no store {str(store)!r}: `dgtd run` makes one")
+    found = left.size()
+    left.clear()
+    shown = ", ".join(f"{count} {what}" for what, count in found.items()) or "none"
+    say(f"checkpoints beside {str(store)!r} removed: {shown}")

@@ -15,12 +15,14 @@ from algorithms.compiling import Floats2, Streams, compiled
 from algorithms.experience.draws import uniform
 from algorithms.experience.replay import Replay
 from algorithms.rule import Rule
+from algorithms.state import State, joined, part_of, refill
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import Target, target_class
+from harness.runs.checkpoints import Keeper
 from harness.runs.rule_files import resolve
 from harness.runs.spec import Control, RunSpec
 from harness.runs.trial import Trial
-from harness.worlds.world import WorldInfo, find_world
+from harness.worlds.world import Resumable, World, WorldInfo, find_world
 
 # return, length: of episodes that ended since the last checkpoint (the last known where none did; 0 before the first)
 # value: what the greedy action was thought to be worth where episodes began; earned: what it was worth, discounted
@@ -70,7 +72,7 @@ class Acting:
             activation=predictor.activation,
         )  # fmt: skip
 
-    def _streams(self, seeds: range, what: str) -> Any:
+    def streams(self, seeds: range, what: str) -> Any:
         """Named, so that agents share worlds, exploration and first weights lane by lane: lanes are pairs."""
         axes = dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": what}
         return lane_streams(self.spec.root_seed, seeds, **axes)
@@ -84,16 +86,14 @@ class Acting:
             learner.alpha, learner.beta,
         )  # fmt: skip
 
-    def simulate(self, seeds: range, tick: Callable[[], None]) -> Trial:
-        """Act from checkpoint to checkpoint."""
+    def simulate(self, seeds: range, tick: Callable[[], None], keeper: Keeper | None = None) -> Trial:
+        """Act until the last of the probe's times; with a keeper, from where its checkpoint is."""
         control, times, lanes = self.control, self.spec.times(), len(seeds)
-        players, world = self.players(seeds), self.world.make(self._streams(seeds, "world"))
-        replay = Replay(self._streams(seeds, "replay"), control.capacity, self.world.observations)
-        explores, draws = self._streams(seeds, "exploration"), np.empty((lanes, 2))
-        book = Book(lanes, control.gamma)
-        curves = np.full((len(times), lanes, len(NAMES)), np.nan)
-        done = 0
-        for i, t in enumerate(times):
+        play, keeper = self._entered(seeds, keeper)
+        players, world, replay, book = play.players, play.world, play.replay, play.book
+        explores, draws = play.explores, np.empty((lanes, 2))
+        done = play.done
+        for i, t in list(enumerate(times))[play.closed :]:
             while done < t:
                 uniforms(explores, draws)
                 seen = world.observation
@@ -108,9 +108,70 @@ class Acting:
                 players.renew(done)
                 if done % LOOK == 0:
                     tick()
-            curves[i] = book.close(players.w)
+                    if keeper is not None and keeper.due():
+                        play.done, play.closed = done, i
+                        keeper.write(done, play.state())
+            play.curves[i] = book.close(players.w)
             tick()
-        return Trial(times, curves, players.died, NAMES, np.zeros((lanes, 0)))
+        return Trial(times, play.curves, players.died, NAMES, np.zeros((lanes, 0)))
+
+    def _entered(self, seeds: range, keeper: Keeper | None) -> tuple[_Play, Keeper | None]:
+        """The lanes as their checkpoint has them, or before their first step. Some worlds can't be kept."""
+        play = _Play(self, seeds)
+        if keeper is None or not isinstance(play.world, Resumable):
+            return play, None
+        saved = keeper.load()
+        if saved is None:
+            return play, keeper
+        try:
+            play.restore(saved)
+        except TimeoutError:
+            raise
+        except Exception as error:
+            keeper.reject(str(error))
+            return _Play(self, seeds), keeper  # half of the other may have been put back
+        keeper.accept(play.done)
+        return play, keeper
+
+
+class _Play:
+    """All of a cohort that changes from step to step: what a checkpoint holds.
+
+    done   steps taken        closed   rows of the curves that are complete
+    """
+
+    def __init__(self, acting: Acting, seeds: range) -> None:
+        control, lanes = acting.control, len(seeds)
+        self.players = acting.players(seeds)
+        self.world: World = acting.world.make(acting.streams(seeds, "world"))
+        self.replay = Replay(acting.streams(seeds, "replay"), control.capacity, acting.world.observations)
+        self.explores = acting.streams(seeds, "exploration")
+        self.book = Book(lanes, control.gamma)
+        self.curves = np.full((len(acting.spec.probe.times), lanes, len(NAMES)), np.nan)
+        self.done = self.closed = 0
+
+    def state(self) -> State:
+        """The arrays themselves, not copies."""
+        assert isinstance(self.world, Resumable)
+        return joined(
+            players=self.players.state(), world=self.world.state(), replay=self.replay.state(), book=self.book.state(),
+            own=self._own(),
+        )  # fmt: skip
+
+    def restore(self, saved: State) -> None:
+        """Go on from a state; ValueError if it is not of such lanes."""
+        assert isinstance(self.world, Resumable)
+        self.players.restore(part_of(saved, "players"))
+        self.world.restore(part_of(saved, "world"))
+        self.replay.restore(part_of(saved, "replay"))
+        self.book.restore(part_of(saved, "book"))
+        own = self._own()
+        refill(own, part_of(saved, "own"))
+        self.done, self.closed = int(own["done"]), int(own["closed"])
+
+    def _own(self) -> State:
+        numbers = {"done": np.array(self.done), "closed": np.array(self.closed)}
+        return {"explores": self.explores, "curves": self.curves} | numbers
 
 
 class Book:
@@ -145,3 +206,11 @@ class Book:
         self.sums[:], self.count[:] = 0.0, 0.0
         norm = np.sqrt((w.astype(float) ** 2).sum(1))
         return np.concatenate([self.last, norm[:, None]], axis=1)
+
+    def state(self) -> State:
+        """The arrays themselves, not copies."""
+        return {name: part for name, part in vars(self).items() if name != "gamma"}
+
+    def restore(self, saved: State) -> None:
+        """Go on from a state."""
+        refill(self.state(), saved)

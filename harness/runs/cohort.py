@@ -9,12 +9,14 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from algorithms.checks import Floats
 from harness.interrupts import came
+from harness.runs.checkpoints import EVERY, Keeper, name_of
 from harness.runs.fingerprint import machine_facts, parts_of, run_hash
 from harness.runs.learning import Learning
 from harness.runs.spec import Outcome, RunSpec, seeds_of
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is sent: a cohort of a run, and what the sender takes the run to be."""
+    """What a worker is sent: a cohort of a run, and what the sender takes the run to be.
+
+    checkpoints, every   the folder that a long cohort is kept in, or '', and seconds between two checkpoints
+    """
 
     spec: str
     run: str
@@ -39,11 +44,26 @@ class Task:
     size: int
     timeout: float | None = None
     twice: bool = False
+    checkpoints: str = ""
+    every: float = EVERY
 
     @staticmethod
     def of(spec: RunSpec, cohort: int, timeout: float | None = None, twice: bool = False) -> Task:
         """The task of a cohort, with this process's fingerprint of the run."""
         return Task(spec.to_json(), run_hash(spec), parts_of(spec), cohort, spec.learner.cohort, timeout, twice)
+
+    @property
+    def seeds(self) -> range:
+        """Those of the cohort."""
+        return range(self.cohort * self.size, (self.cohort + 1) * self.size)
+
+    def keeper(self) -> Keeper | None:
+        """Of the cohort's checkpoint, if there is a folder for it."""
+        if not self.checkpoints:
+            return None
+        label = {"run": self.run, "seeds": [self.seeds.start, self.seeds.stop], "code": self.parts["code"]}
+        path = Path(self.checkpoints) / name_of(self.run, self.seeds)
+        return Keeper(path, label | {"machine": machine_facts()}, self.every)
 
 
 @dataclass(frozen=True)
@@ -88,9 +108,9 @@ def run_cohort(task: Task) -> CohortResult:
                 return CohortResult(task.run, task.cohort, [], 0.0, error=error_text, refused=True)
             look = watched(None if task.timeout is None else start + task.timeout, came)
             learning = prepared(spec)
-            ready = time.perf_counter()
-            metrics, lanes = _run(learning, task.cohort, look)
-            seconds = time.perf_counter() - ready
+            ready, keeper = time.perf_counter(), task.keeper()
+            metrics, lanes = _run(learning, task.cohort, look, keeper)
+            seconds = time.perf_counter() - ready + (0.0 if keeper is None else keeper.before)
             if task.twice and not _same(lanes, _run(made_of(spec), task.cohort, look)[1]):
                 error_text = (
                     f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
@@ -105,8 +125,7 @@ def run_cohort(task: Task) -> CohortResult:
     except BaseException as error:  # a worker must outlive any rule that it is given
         outcome, error_text = Outcome.FAILED, f"{type(error).__name__}: {error}"
         traceback.clear_frames(error.__traceback__)
-    seeds = range(task.cohort * task.size, (task.cohort + 1) * task.size)
-    return failed_cohort(task.run, task.cohort, seeds, outcome, error_text, time.perf_counter() - start)
+    return failed_cohort(task.run, task.cohort, task.seeds, outcome, error_text, time.perf_counter() - start)
 
 
 def refusal(ours: dict[str, str], theirs: dict[str, str]) -> str:
@@ -132,10 +151,13 @@ def _same(first: list[Lane], second: list[Lane]) -> bool:
 
 
 def _run(
-    learning: Learning | Acting | Iterating, cohort: int, look: Callable[[], None]
+    learning: Runnable, cohort: int, look: Callable[[], None], keeper: Keeper | None = None
 ) -> tuple[tuple[str, ...], list[Lane]]:
     seeds, probe = seeds_of(learning.spec, cohort), learning.spec.probe
-    trial = simulate(learning, seeds, look) if isinstance(learning, Learning) else learning.simulate(seeds, look)
+    if isinstance(learning, Learning):
+        trial = simulate(learning, seeds, look)
+    else:
+        trial = learning.simulate(seeds, look, keeper)
     diverged = trial.diverged(probe.diverged_above)
     reached = np.zeros(len(seeds), dtype=bool)
     if "rmspbe" in trial.names:

@@ -12,9 +12,10 @@ from typing import Any
 
 from algorithms.rule import RuleError
 from harness.interrupts import listening
+from harness.runs.checkpoints import Checkpoints, every, name_of
 from harness.runs.cohort import CohortResult, Task, failed_cohort, run_cohort
 from harness.runs.executors import DiedError, InProcess, Workers, capacity, outcome_of, watch
-from harness.runs.fingerprint import run_hash
+from harness.runs.fingerprint import DECISIVE, of_code, run_hash
 from harness.runs.job import Job, JobResult, JobTask, run_job
 from harness.runs.rule_files import is_built_in
 from harness.runs.spec import FileRef, Outcome, Request, RunSpec, seeds_of, unique
@@ -45,17 +46,28 @@ class CohortWork:
         """What to blame if the worker dies."""
         return f"rule {self.spec.learner.rule.name}"
 
-    def submit(self, executor: Executor, timeout: float | None) -> Future[Any]:
-        """Hand it over."""
-        return _hand_over(executor, timeout, run_cohort, Task.of(self.spec, self.cohort, timeout, self.twice))
+    @property
+    def seeds(self) -> range:
+        """Of its lanes."""
+        return seeds_of(self.spec, self.cohort)
+
+    def submit(self, executor: Executor, timeout: float | None, kept: Checkpoints | None) -> Future[Any]:
+        """Hand it over. A cohort in a world may be long, and keeps checkpoints."""
+        task = Task.of(self.spec, self.cohort, timeout, self.twice)
+        if kept is not None and self.spec.place.is_world:
+            task = replace(task, checkpoints=str(kept.path), every=every())
+        return _hand_over(executor, timeout, run_cohort, task)
 
     def failed(self, outcome: Outcome, error: str) -> CohortResult:
         """A result that says why there is none."""
-        return failed_cohort(run_hash(self.spec), self.cohort, seeds_of(self.spec, self.cohort), outcome, error)
+        return failed_cohort(run_hash(self.spec), self.cohort, self.seeds, outcome, error)
 
     def save(self, store: Store, result: Any) -> None:
-        """One transaction."""
+        """One transaction; then its checkpoint is of no use, unless the cohort was stopped on its way."""
         store.save(self.spec, result)
+        stopped = any(lane.outcome in (Outcome.INTERRUPTED, Outcome.TIMED_OUT) for lane in result.lanes)
+        if store.checkpoints is not None and not stopped:
+            store.checkpoints.remove(result.run, self.seeds)
 
 
 @dataclass(frozen=True)
@@ -79,7 +91,7 @@ class JobWork:
         """What to blame if the worker dies."""
         return f"rule {self.job.rule.name}" if self.job.rule else self.job.name
 
-    def submit(self, executor: Executor, timeout: float | None) -> Future[Any]:
+    def submit(self, executor: Executor, timeout: float | None, kept: Checkpoints | None) -> Future[Any]:
         """Hand it over."""
         task = JobTask(self.job.to_json(), self.job.hash, self.job.parts, timeout)
         return _hand_over(executor, timeout, run_job, task)
@@ -141,9 +153,11 @@ def execute(
 ) -> Summary:
     """Run what is missing. Ctrl-C, SIGTERM and SIGHUP keep what is finished, mark what was under way, and return."""
     check_timeout(timeout)
+    every()  # a wrong setting is an error before anything runs
     jobs = list(dict.fromkeys(jobs))
     todo = missing(store, requests, jobs)
     expected = sum(len(request.cohorts) for request in unique(requests)) + len(jobs)
+    _tidy(store, requests, todo)
     progress(0, len(todo))
     done = 0
     first = _tried_twice(todo)
@@ -156,6 +170,15 @@ def execute(
                 tick = partial(_tell, progress, done, len(todo))
                 done += _Crew(store, maker, timeout).run(works, stop, tick)
     return Summary(expected, expected - len(todo), done)
+
+
+def _tidy(store: Store, requests: list[Request], todo: list[Work]) -> None:
+    """Checkpoints that nobody goes on from are removed."""
+    if store.checkpoints is None or not store.checkpoints.path.is_dir():
+        return
+    wanted = {CohortWork(request.spec, cohort) for request in unique(requests) for cohort in request.cohorts}
+    stored = [name_of(run_hash(work.spec), work.seeds) for work in wanted.difference(todo)]
+    store.checkpoints.tidy(stored, of_code(DECISIVE), store.say)
 
 
 def _tried_twice(todo: list[Work]) -> list[CohortWork]:
@@ -217,7 +240,7 @@ class _Crew:
         room = capacity(self.executor) + SPARE
         while self.queue and len(self.running) < room and not stop():
             work = self.queue[0]
-            future = work.submit(self.executor, self.timeout)
+            future = work.submit(self.executor, self.timeout, self.store.checkpoints)
             self.queue.popleft()
             self.running[future] = work
             if future.done():

@@ -29,7 +29,8 @@ from harness.worlds.world import find_world
 DECISIVE = (
     "algorithms", "harness.oracle", "harness.plugins", "harness.worlds", "harness.runs.acting",
     "harness.runs.iterating", "harness.runs.spec", "harness.runs.trial", "harness.runs.cohort",
-    "harness.runs.learning", "harness.runs.predictors", "harness.runs.rule_files",
+    "harness.runs.learning", "harness.runs.predictors", "harness.runs.rule_files", "harness.runs.checkpoints",
+    "harness.runs.checkpoint_file",
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from algorithms.rule import Rule
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, Target, target_class
 from harness.runs.acting import LOOK, NAMES, Book, uniforms
+from harness.runs.checkpoints import Keeper
 from harness.runs.rule_files import resolve
 from harness.runs.spec import Iteration, RunSpec
 from harness.runs.trial import Trial
@@ -77,8 +78,8 @@ class Iterating:
         )
         return Evaluators(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0))
 
-    def simulate(self, seeds: range, tick: Callable[[], None]) -> Trial:
-        """Act from checkpoint to checkpoint."""
+    def simulate(self, seeds: range, tick: Callable[[], None], keeper: Keeper | None = None) -> Trial:
+        """Act until the last of the probe's times. These runs are short: they start again rather than keep anything."""
         times, lanes = self.spec.times(), len(seeds)
         walk = _Walk(self, seeds)
         curves = np.full((len(times), lanes, len(NAMES)), np.nan)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats, Integers
+from harness.runs.checkpoints import Checkpoints
 from harness.runs.cohort import CohortResult
 from harness.runs.database import Database, tell
 from harness.runs.job import Job, JobResult
@@ -44,6 +45,7 @@ class Store:
     def __init__(self, path: Path | str, read_only: bool = False, say: Callable[[str], None] = tell) -> None:
         self.path, self.say = Path(path), say
         self._db = Database(path, read_only, say)
+        self.checkpoints = None if self._db.memory else Checkpoints.beside(self.path)
 
     def close(self) -> None:
         """Close the file."""

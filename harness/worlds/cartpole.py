@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from algorithms.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled, inlined
 from algorithms.experience.draws import uniform
+from algorithms.state import State, refill
 from harness.worlds.world import Moved, WorldInfo
 
 GRAVITY, CART, POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02
@@ -102,6 +103,14 @@ class CartPole:
         move(self.lanes, actions, self.limit, following, now, out)
         self.observation = now
         return Moved(following, *out)
+
+    def state(self) -> State:
+        """Where the lanes are; the arrays themselves, not copies."""
+        return self.lanes._asdict() | {"observation": self.observation}
+
+    def restore(self, saved: State) -> None:
+        """Go on from a state."""
+        refill(self.state(), saved)
 
 
 def _cartpole(name: str, limit: int) -> WorldInfo:

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.names import unknown
+from algorithms.state import State
 
 Observations = NDArray[np.float32]
 GYM = "gym:"
@@ -41,6 +42,20 @@ class World(Protocol):
 
     def step(self, actions: NDArray[np.int64]) -> Moved:
         """Every lane takes its action."""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A world that can be left and entered again: a long cohort there goes on from a checkpoint after a kill.
+
+    A subclass that adds something that changes overrides both methods.
+    """
+
+    def state(self) -> State:
+        """Named arrays, from which a world made of the same streams can be brought to where this one is."""
+
+    def restore(self, saved: State) -> None:
+        """Go there; ValueError if that does not work."""
 
 
 @dataclass(frozen=True)

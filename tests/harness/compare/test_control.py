@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from algorithms.experience.replay import Replay
 from harness.compare.agents import checkpoints, learner, run_spec
 from harness.compare.control import ControlContest, Earnings, Entrant, Sweep, _match, entrants, words
 from harness.judging.statistics import paired
 from harness.runs.acting import NAMES, Acting
 from harness.runs.spec import Control, RunSpec
+from harness.worlds.cartpole import CartPole
 from tests.harness.test_cli import dgtd
 
 SMALL = [
@@ -98,8 +100,6 @@ def test_returns_are_those_of_the_episodes():
 
 def test_what_is_replayed_is_what_happened(monkeypatch):
     """Every transition of the replay obeys CartPole's physics: no step from one episode into the next."""
-    from algorithms.experience.replay import Replay
-
     kept = []
     monkeypatch.setattr(Replay, "add", lambda self, *row: kept.append([np.array(part) for part in row]))
     made = learner("dqn", "cartpole-v0", explore=(1.0, 1.0), cohort=3, begin=10_000)
@@ -112,6 +112,18 @@ def test_what_is_replayed_is_what_happened(monkeypatch):
     assert fell.sum() > 20
     assert set(np.unique(action)) == {0, 1}
     assert (reward == 1).all()
+
+
+def test_an_episode_that_is_cut_off_goes_on_in_the_replay(monkeypatch):
+    """+1 per step, cut off after 7: what is replayed fits the value 1/(1 − γ), of a pole that never falls."""
+    kept, begin = [], CartPole.__init__
+    monkeypatch.setattr(CartPole, "__init__", lambda self, streams, _: begin(self, streams, 7))  # before it falls
+    monkeypatch.setattr(Replay, "add", lambda self, *row: kept.append([np.array(part) for part in row]))
+    made = learner("dqn", "cartpole-v0", explore=(1.0, 1.0), cohort=3, begin=10_000)
+    trial = Acting.of(run_spec("cartpole-v0", made, 70)).simulate(range(3), lambda: None)
+    assert (trial.of("length")[-1] == 7).all()
+    _, _, reward, discount, _ = (np.stack(part) for part in zip(*kept, strict=True))
+    assert reward.sum() / (1 - discount).sum() == pytest.approx(1 / (1 - 0.99), rel=1e-12)  # 6.6 if it ended there
 
 
 def test_lanes_alone_are_lanes_among_others_for_the_first_updates():

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -142,9 +143,14 @@ class Torture:
 
     def _begin_anew_if_complete(self) -> None:
         if len(self.kept) == SEEDS:
-            for part in self.folder.glob("war.sqlite*"):
-                part.unlink()
+            remove_store(self.war)
             self.kept = {}
+
+
+def remove_store(path: Path) -> None:
+    """The file, its log, and the checkpoints beside it."""
+    for part in path.parent.glob(f"{path.name}*"):
+        shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
 def suite(store: Path) -> list[str]:
@@ -167,8 +173,7 @@ def check_ledger_kills(folder: Path, kills: int, seed: int) -> int:
         )
         try:
             process.wait(timeout=rng.uniform(2.0, 0.3 * length))
-            for part in folder.glob("war.sqlite*"):
-                part.unlink()
+            remove_store(war)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.wait()
