@@ -30,15 +30,25 @@ def standard_errors_away(squares: Floats, exact: Floats) -> Floats:
 
 
 def careful(squares: Floats, exact: Floats) -> Floats:
-    """The same, but below the expectation the standard error is taken at the height of the expectation.
+    """The same for skewed lanes: what is left of a distance towards the side on which rare lanes may be missing.
 
-    Squared errors are skewed: if the rare large lanes are missing, mean and standard error are both too small. Of 200
-    checkpoints with 30 lanes, drawn from exponential laws, the plain number leaves the band by chance in every third
+    Squared errors are skewed: without the rare large ones, mean and standard error are both too small. By Hall's
+    transformation (1992), with the skewness γ of the checkpoint or the usual one of the curve, whichever is larger:
+
+        T = away/√n        √n ((1 + γT/3)³ − 1)/γ        (1 + γT/3 is 0 at least)
+
+    Of 200 checkpoints of 30 lanes drawn from exponential laws, the plain number leaves the band in every third
     comparison, and this one in fewer than one of a hundred.
     """
-    away = standard_errors_away(squares, exact)
+    away, n = standard_errors_away(squares, exact), len(squares)
     with np.errstate(all="ignore"):
-        return np.where(away < 0, away * squares.mean(0) / exact, away)
+        skew = ((squares - squares.mean(0)) ** 3).mean(0) / squares.std(0) ** 3
+        known = skew[np.isfinite(away)]
+        usual = np.median(known) if len(known) else 0.0
+        missing = -np.sign(away)  # 1: the mean is low, so large lanes may be missing
+        gamma = np.maximum(np.maximum(missing * skew, missing * usual), 1e-9)
+        kept = np.maximum(1.0 - gamma * np.abs(away) / np.sqrt(n) / 3, 0.0)
+        return -missing * np.sqrt(n) * (1.0 - kept**3) / gamma
 
 
 @dataclass(frozen=True)

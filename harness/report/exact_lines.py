@@ -86,7 +86,7 @@ def exactness(found: Comparison) -> list[str]:
 def _inside(plainly: bool) -> str:
     if plainly:
         return "None is farther."
-    return "None is flagged: so far below the curve, few and skewed lanes make their own standard error too small."
+    return "None is flagged: the lanes are skewed, and few skewed lanes can be that far away by chance."
 
 
 def _place(each: Distance) -> str:

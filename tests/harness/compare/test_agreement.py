@@ -20,10 +20,25 @@ def test_rounding_and_lost_lanes_are_no_difference():
     assert np.isnan(away).tolist() == [True, True, True, False]
 
 
-def test_below_the_expectation_the_standard_error_is_that_of_its_height():
-    squares = np.array([[4.0, 1.0], [4.0, 3.0]])
-    assert careful(squares, np.array([4.0, 4.0]))[1] == pytest.approx(0.5 * -2.0)
-    assert careful(squares, np.array([4.0, 1.0]))[1] == pytest.approx(1.0)
+def test_a_distance_counts_less_towards_the_side_where_rare_lanes_may_be_missing():
+    skewed = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0])
+    squares = np.column_stack([skewed, skewed])
+    for shift in (0.3, 3.0):
+        above, below = (standard_errors_away(squares, np.full(2, 0.5 + s * shift)) for s in (-1, 1))
+        np.testing.assert_allclose(careful(squares, np.full(2, 0.5 - shift)), above, rtol=1e-6)
+        assert (careful(squares, np.full(2, 0.5 + shift)) > below).all()
+        np.testing.assert_allclose(careful(-squares, np.full(2, shift - 0.5)), above * -1, rtol=1e-6)
+    even = np.array([[-1.0, -1.0], [1.0, 1.0]])
+    np.testing.assert_allclose(careful(even, np.full(2, 3.0)), standard_errors_away(even, np.full(2, 3.0)), rtol=1e-6)
+
+
+def test_the_distance_is_halls():
+    """γ = 2 for lanes 0, …, 0, 1 in the limit; here n = 5: mean 0.2, sd 0.4 (n), third moment 0.096, so γ = 1.5."""
+    squares = np.column_stack([np.array([0.0, 0.0, 0.0, 0.0, 1.0])] * 3)
+    exact = np.full(3, 0.2 + 0.1)
+    T = -0.1 / np.sqrt(0.2)
+    expected = np.sqrt(5) * ((1 + 1.5 * T / 3) ** 3 - 1) / 1.5
+    np.testing.assert_allclose(careful(squares, exact), expected)
 
 
 def drawn(rng, law, comparisons, tests=200, lanes=30):
