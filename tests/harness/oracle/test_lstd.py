@@ -27,9 +27,9 @@ def sticky(**rest):
     rows = []
     for s in range(3):
         for a in range(2):
-            stay = 0.85 if a == 0 else 0.7
-            rows += [(s, a, stay, s, float(s), False), (s, a, 0.95 - stay, (s + 1) % 3, 1.0 - s, False)]
-            rows += [(s, a, 0.05, s, 2.0 * a, True)]
+            stay, end = 0.8 if a == 0 else 0.65, 0.02 + 0.06 * s
+            rows += [(s, a, stay, s, float(s), False), (s, a, 1 - stay - end, (s + 1) % 3, 1.0 - s, False)]
+            rows += [(s, a, end, s, 2.0 * a, True)]
     behaviour, target = np.tile([0.5, 0.5], (3, 1)), np.tile([0.7, 0.3], (3, 1))
     features = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -0.5]])
     start = np.array([0.6, 0.4, 0.0])
