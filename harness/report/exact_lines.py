@@ -15,30 +15,37 @@ from harness.report.drawing import INK
 from harness.report.readings import Reading
 from harness.report.styles import Styles
 
+MANY = 1000  # standard errors
+REACH = 10.0  # times the start: where the exact curve leaves the picture
 EXACT = "root of the exact expected MSPBE"
 LSTD = {"color": INK, "ls": ":", "lw": 1.0, "label": "LSTD, first order in 1/n", "zorder": 1.5}
 
 
 def exact_lines(axis: Any, here: list[Performance], least_squares: Lstd | None, styles: Styles) -> list[Reading]:
-    """Thin and light, behind the medians; what a page says of them."""
-    said = []
+    """Thin and light, behind the medians; returns what a page says of LSTD's."""
     known = [entry for entry in here if entry.exact is not None]
     for entry in known:
         assert entry.exact is not None
-        shown = entry.times > 0
-        steps, root = entry.times[shown], np.sqrt(entry.exact[shown])
-        mark = styles.gid(entry.who)
-        axis.plot(steps, drawable(root), color=styles.colour(entry.who), lw=0.9, alpha=0.6, zorder=1.8, gid=mark)
-        words = ["" if np.isnan(value) else f"{value:.3g}" for value in root]
-        said.append(Reading(mark, f"{entry.who.label}, exact", steps.tolist(), words))
+        shown, root = entry.times > 0, np.sqrt(entry.exact)
+        near = np.where(root <= REACH * root[0], root, np.nan)  # what goes far beyond must not shrink the lanes
+        axis.plot(
+            entry.times[shown], drawable(near[shown]), color=styles.colour(entry.who), lw=0.9,
+            alpha=0.6, zorder=1.8, gid=styles.gid(entry.who),
+        )  # fmt: skip
     if known:
         axis.plot([], [], color=INK, lw=0.9, alpha=0.6, label=EXACT)
-    if least_squares is not None:
-        steps = here[0].times[here[0].times >= least_squares.first]
-        heights = np.sqrt(least_squares.mspbe(steps))
-        axis.plot(steps, heights, **LSTD)
-        said.append(Reading("lstd", "LSTD, about", steps.tolist(), [f"{value:.3g}" for value in heights]))
-    return said
+    if least_squares is None:
+        return []
+    steps = here[0].times[here[0].times >= least_squares.first]
+    heights = np.sqrt(least_squares.mspbe(steps))
+    axis.plot(steps, heights, **LSTD)
+    return [Reading("lstd", "LSTD, about", steps.tolist(), [f"{value:.3g}" for value in heights])]
+
+
+def exact_words(entry: Performance) -> list[str]:
+    """What a page adds to the words of the median, per checkpoint after the start."""
+    exact = np.full(len(entry.times), np.nan) if entry.exact is None else np.sqrt(entry.exact)
+    return [f", exact {value:.3g}" if np.isfinite(value) else "" for value in exact[entry.times > 0]]
 
 
 def drawable(values: ArrayLike) -> Floats:
@@ -72,14 +79,14 @@ def exactness(found: Comparison) -> list[str]:
     seen = agreement(found)
     if seen is None:
         return []
-    worst, end = seen.worst, max((abs(each.away) for each in seen.ends), default=None)
-    at_end = "" if end is None else f", and at the last one at most {end:.1f}"
+    end = max((abs(each.away) for each in seen.ends), default=None)
+    at_end = "" if end is None else f", and at the last checkpoint at most {_size(end)}"
     outside = [_place(each) for each in seen.outside]
-    verdict = f"Farther than that: {', '.join(outside)}." if outside else _inside(abs(worst.away) <= seen.within)
+    verdict = f"Farther than that: {'; '.join(outside)}." if outside else _inside(abs(seen.worst.away) <= seen.within)
     return [
-        f"Against the exact expected MSPBE, the mean over {seen.lanes} lanes is at most {abs(worst.away):.1f} standard "
-        f"errors away at any of {len(seen.distances)} checkpoints of {seen.curves} curves ({_place(worst)}){at_end}; "
-        f"near normal lanes stay within {seen.within:.1f} in {1 - CHANCE:.0%} of such comparisons. {verdict}"
+        f"Against the exact expected MSPBE, the mean over {seen.lanes} lanes is farthest for {_place(seen.worst)}, of "
+        f"{len(seen.distances)} checkpoints of {seen.curves} curves{at_end}. Near normal lanes stay within "
+        f"{seen.within:.1f} in {1 - CHANCE:.0%} of such comparisons. {verdict}"
     ]
 
 
@@ -90,4 +97,10 @@ def _inside(plainly: bool) -> str:
 
 
 def _place(each: Distance) -> str:
-    return f"{each.label} on {each.problem}, step {each.step:,}: {each.away:+.1f}"
+    side = "above" if each.away > 0 else "below"
+    return f"{each.label} on {each.problem} at step {each.step:,} ({_size(each.away)} standard errors {side})"
+
+
+def _size(away: float) -> str:
+    """Where the expectation is that of lanes too rare to be seen, the number itself says nothing."""
+    return f"{abs(away):.1f}" if abs(away) < MANY else f"more than {MANY}"

@@ -14,7 +14,7 @@ from harness.compare.comparison import ALPHA, NAMES, Comparison, Performance
 from harness.compare.exact import METRIC
 from harness.judging.statistics import Interval, median_interval
 from harness.report.drawing import INK, Figure, Panel
-from harness.report.exact_lines import caption, drawable, exact_lines
+from harness.report.exact_lines import caption, drawable, exact_lines, exact_words
 from harness.report.overview import overview
 from harness.report.panels import at_step, figure_of
 from harness.report.readings import Reading, Readings
@@ -63,7 +63,7 @@ def _learning(found: Comparison, problem: str, styles: Styles) -> Figure:
     here = found.at(problem)
 
     def draw(metric: str, axis: Any) -> Readings:
-        curves = [_band(axis, entry, entry.of(metric), styles) for entry in here if metric in entry.who.metrics]
+        curves = [_band(axis, entry, metric, styles) for entry in here if metric in entry.who.metrics]
         if metric == METRIC:
             curves += exact_lines(axis, here, found.lstd.get(problem), styles)
         axis.set(xlabel="steps", ylabel=NAMES[metric], xscale="log", yscale="log")
@@ -88,9 +88,9 @@ def _medians(entry: Performance, metric: str) -> Floats:
     return drawable(np.median(np.where(np.isfinite(values), values, np.inf), axis=0))
 
 
-def _band(axis: Any, entry: Performance, values: Floats, styles: Styles) -> Reading:
+def _band(axis: Any, entry: Performance, metric: str, styles: Styles) -> Reading:
     shown = entry.times > 0
-    found = [median_interval(column, ALPHA) for column in values[:, shown].T]
+    found = [median_interval(column, ALPHA) for column in entry.of(metric)[:, shown].T]
     steps = entry.times[shown]
     middle, low, high = (
         drawable([getattr(interval, name) for interval in found]) for name in ("estimate", "low", "high")
@@ -99,7 +99,9 @@ def _band(axis: Any, entry: Performance, values: Floats, styles: Styles) -> Read
     axis.fill_between(
         steps, low, high, color=styles.colour(entry.who), alpha=0.15, lw=0, gid=styles.gid(entry.who)
     )  # fmt: skip
-    return Reading(styles.gid(entry.who), entry.who.label, steps.tolist(), [_said(interval) for interval in found])
+    more = exact_words(entry) if metric == METRIC else [""] * len(found)
+    words = [_said(interval) + exact for interval, exact in zip(found, more, strict=True)]
+    return Reading(styles.gid(entry.who), entry.who.label, steps.tolist(), words)
 
 
 def _said(interval: Interval) -> str:
