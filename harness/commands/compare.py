@@ -50,11 +50,13 @@ def compare(
     from algorithms.stepping import check_steps
     from harness.commands.carry_out import carried_out
     from harness.commands.progress import progress
+    from harness.compare import agreement
     from harness.compare.across import across
     from harness.compare.across import as_dict as across_as_dict
     from harness.compare.comparison import as_dict
     from harness.compare.comparison import compare as weigh
     from harness.compare.contest import Contest, choose
+    from harness.compare.expected import add_exact, exact_jobs
     from harness.report.markup import writable
     from harness.report.page import page
     from harness.report.words import undecidable
@@ -98,12 +100,14 @@ def compare(
             contest = replace(contest, grid=wider)
             if not carried_out("wider sweep", contest.sweep_requests(), results, where):
                 return INTERRUPTED
-        if not carried_out("runs", contest.final_requests(choose(contest, results)), results, where):
+        chosen = choose(contest, results)
+        if not carried_out("runs", contest.final_requests(chosen), results, where, exact_jobs(contest, chosen)):
             return INTERRUPTED
-        found = weigh(contest, results, choose(contest, results))
+        found = weigh(contest, results, chosen)
+        add_exact(found, results)
     document = (
         as_dict(found)
-        | {"across": across_as_dict(across(found))}
+        | {"across": across_as_dict(across(found)), "exact": agreement.as_dict(found)}
         | {"command": command, "report": str(out / "report.html")}
     )
     key = content_key(document)

@@ -12,6 +12,7 @@ from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_la
 from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 if TYPE_CHECKING:
+    from harness.oracle.lstd import Lstd
     from harness.oracle.moments import Expected
     from harness.runs.spec import Request
     from harness.runs.trial import Trial
@@ -52,6 +53,7 @@ def curve(
     as_json: bool = AsJson,
 ) -> int:
     """Expected metrics of a linear rule with a linear predictor, after every number of steps: no seeds, no noise."""
+    from harness.oracle.lstd import lstd
     from harness.oracle.moments import Moments
     from harness.plugins import find_problem
     from harness.runs.rule_files import reference, resolve
@@ -73,6 +75,7 @@ def curve(
     found = Moments(update, mdp, world.target(target, atoms, projection)).run(
         alpha, beta, times, schedule=steps_.make(), average=average, extragradient=mirror_prox
     )
+    least_squares = lstd(mdp)
     cloud = None
     if lanes:
         learner = Learner(
@@ -94,7 +97,7 @@ def curve(
         "algorithm": "mirror-prox" if mirror_prox else "plain",
     }
     if plot is not None:
-        _plot(found, cloud, words, plot)
+        _plot(found, cloud, least_squares, words, plot)
     if as_json:
         squares = {name: found.of(name) for name in found.names}
         away = None if cloud is None else _away(found, cloud)
@@ -103,9 +106,11 @@ def curve(
             words
             | {"steps": found.times, "expected_squares": squares, "grows_without_bound_at": grown}
             | {"lanes": lanes, "standard_errors_away": away}
+            | {"lstd": None if least_squares is None else {"steps_times_mspbe": least_squares.limit}}
         )
         return 0
     _print(found, words)
+    tell(_reference(least_squares, steps))
     if cloud is not None:
         tell(_agreement(found, cloud))
     if plot is not None:
@@ -133,16 +138,9 @@ def _lanes(request: Request, where: Where) -> Trial | None:
 
 def _away(found: Expected, cloud: Trial) -> dict[str, Any]:
     """Per metric and checkpoint: (mean over lanes − expectation) / standard error; NaN where lanes do not differ."""
-    import numpy as np
+    from harness.compare.agreement import standard_errors_away
 
-    out = {}
-    for name in found.names:
-        squares = cloud.of(name) ** 2
-        error = squares.std(1, ddof=1) / np.sqrt(squares.shape[1])
-        with np.errstate(all="ignore"):
-            varies = error > 1e-12 * np.maximum(1.0, np.abs(squares).max(1))
-            out[name] = np.where(varies, (squares.mean(1) - found.of(name)) / error, np.nan)
-    return out
+    return {name: standard_errors_away((cloud.of(name) ** 2).T, found.of(name)) for name in found.names}
 
 
 def _agreement(found: Expected, cloud: Trial) -> str:
@@ -187,10 +185,20 @@ def _print(found: Expected, words: dict[str, Any]) -> None:
         tell(f"the second moment grows without bound: it is past 1e200 by step {found.grown:,}")
 
 
-def _plot(found: Expected, cloud: Trial | None, words: dict[str, Any], path: Path) -> None:
+def _reference(found: Lstd | None, steps: int) -> str:
+    if found is None:
+        return "LSTD has no unique solution here: A is singular"
+    return (
+        f"for reference, LSTD on n of these transitions: RMSPBE near {found.limit**0.5:.4g}/√n (first order in 1/n), "
+        f"so {(found.limit / steps) ** 0.5:.4g} after {steps:,}"
+    )
+
+
+def _plot(found: Expected, cloud: Trial | None, least_squares: Lstd | None, words: dict[str, Any], path: Path) -> None:
     import numpy as np
 
     from harness.report.drawing import Figure, Panel, save
+    from harness.report.exact_lines import LSTD
 
     def panel(name: str) -> Panel:
         def draw(axis: Any) -> None:
@@ -205,6 +213,8 @@ def _plot(found: Expected, cloud: Trial | None, words: dict[str, Any], path: Pat
                 mean = np.sqrt((cloud.of(name)[inside] ** 2).mean(1))
                 axis.plot(steps, mean, "o", ms=4, color="#1f77b4", label="root of the lanes' mean square")
             axis.plot(steps, np.sqrt(np.maximum(found.of(name)[inside], 0.0)), color="#d62728", label="exact")
+            if name == "rmspbe" and least_squares is not None and least_squares.limit > 0:
+                axis.plot(steps, np.sqrt(least_squares.mspbe(steps)), **LSTD)
             axis.set(xscale="log", yscale="log")
             axis.set_xlabel("steps")
             axis.set_ylabel(f"{TITLES[name]}, root of the mean square")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats, Integers
+from harness.compare.agreement import curve_as_dict
 from harness.compare.contest import Choice, Choices, Contest, Contestant, areas, settled_lanes, steps_to_share
 from harness.judging.statistics import (
     Interval,
@@ -20,6 +21,7 @@ from harness.judging.statistics import (
     paired,
     variance_ratio,
 )
+from harness.oracle.lstd import Lstd
 from harness.runs.fingerprint import run_hash
 from harness.runs.spec import Outcome, RunSpec
 from harness.runs.store import Store
@@ -48,6 +50,8 @@ class Performance:
     law: Floats  # [lanes, n]: the last prediction at the most visited state
     microseconds: float = np.nan
     spread: dict[str, VarianceRatio] = field(default_factory=dict)  # against its value version, if that takes part
+    exact: Floats | None = None  # [checkpoints]: E MSPBE, computed; NaN where it is beyond all bounds
+    why_not_exact: str = ""
 
     def of(self, metric: str) -> Floats:
         """[lanes, checkpoints]."""
@@ -119,11 +123,12 @@ class Duel:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything a report shows."""
+    """Everything a report shows. `lstd`: what LSTD reaches, for problems where that is known and not 0."""
 
     contest: Contest
     entries: list[Performance]
     duels: list[Duel]
+    lstd: dict[str, Lstd] = field(default_factory=dict)
 
     def at(self, problem: str) -> list[Performance]:
         """The entries of a problem, in the order asked for."""
@@ -295,6 +300,7 @@ def _numbers(found: Comparison, entry: Performance) -> dict[str, Any]:
         ],
         "on_edge": list(entry.choice.on_edge),
         "sweep_seconds": entry.choice.seconds,
+        "exact": curve_as_dict(entry),
     }
 
 

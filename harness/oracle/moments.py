@@ -68,6 +68,21 @@ class Moments:
         """d, on the row space."""
         return self.target.outputs * self.features.shape[1]
 
+    @property
+    def transitions(self) -> int:
+        """Distinct ones; each takes its time at every step."""
+        return len(self._transitions[1])
+
+    @property
+    def numbers(self) -> int:
+        """In the second moments of (θ, w) of all states: at most LARGEST."""
+        return self._slots * (2 * self.size) ** 2
+
+    @property
+    def _slots(self) -> int:
+        """One per state, or one for all where transitions are independent; and one for what ends."""
+        return (1 if self.mdp.iid else self.mdp.states) + 1
+
     # ------------------------------------------------------------------ the transitions
 
     @cached_property
@@ -184,7 +199,7 @@ class Moments:
         names, n, k = metrics or self.target.metrics, self.target.outputs, self.features.shape[1]
         old = 2 * self.size if extragradient else 0
         side = old + 2 * self.size + (self.size if average else 0)
-        slots = (1 if self.mdp.iid else self.mdp.states) + 1
+        slots = self._slots
         if slots * side * side > LARGEST:
             raise ValueError(
                 f"exact curves need {slots} × {side} × {side} numbers here, and may have {LARGEST:,}: "

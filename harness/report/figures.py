@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from algorithms.checks import Floats
 from harness.compare.comparison import ALPHA, NAMES, Comparison, Performance
+from harness.compare.exact import METRIC
 from harness.judging.statistics import Interval, median_interval
 from harness.report.drawing import INK, Figure, Panel
+from harness.report.exact_lines import caption, drawable, exact_lines, exact_words
 from harness.report.overview import overview
 from harness.report.panels import at_step, figure_of
 from harness.report.readings import Reading, Readings
@@ -62,13 +63,16 @@ def _learning(found: Comparison, problem: str, styles: Styles) -> Figure:
     here = found.at(problem)
 
     def draw(metric: str, axis: Any) -> Readings:
-        curves = [_band(axis, entry, entry.of(metric), styles) for entry in here if metric in entry.who.metrics]
+        curves = [_band(axis, entry, metric, styles) for entry in here if metric in entry.who.metrics]
+        if metric == METRIC:
+            curves += exact_lines(axis, here, found.lstd.get(problem), styles)
         axis.set(xlabel="steps", ylabel=NAMES[metric], xscale="log", yscale="log")
         return Readings(at_step, curves)
 
     metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
     measured = ", ".join(NAMES[metric] for metric in metrics)
     words = f"{measured} on {problem} against steps: medians over seeds with {1 - ALPHA:.0%} intervals."
+    words += caption(here, found.lstd.get(problem))
     shown = [
         (
             Panel(NAMES[metric], partial(draw, metric)),
@@ -81,33 +85,29 @@ def _learning(found: Comparison, problem: str, styles: Styles) -> Figure:
 
 def _medians(entry: Performance, metric: str) -> Floats:
     values = entry.of(metric)[:, entry.times > 0]
-    return _drawn(np.median(np.where(np.isfinite(values), values, np.inf), axis=0))
+    return drawable(np.median(np.where(np.isfinite(values), values, np.inf), axis=0))
 
 
-def _band(axis: Any, entry: Performance, values: Floats, styles: Styles) -> Reading:
+def _band(axis: Any, entry: Performance, metric: str, styles: Styles) -> Reading:
     shown = entry.times > 0
-    found = [median_interval(column, ALPHA) for column in values[:, shown].T]
+    found = [median_interval(column, ALPHA) for column in entry.of(metric)[:, shown].T]
     steps = entry.times[shown]
     middle, low, high = (
-        _drawn([getattr(interval, name) for interval in found]) for name in ("estimate", "low", "high")
+        drawable([getattr(interval, name) for interval in found]) for name in ("estimate", "low", "high")
     )
     axis.plot(steps, middle, **styles.line(entry.who))
     axis.fill_between(
         steps, low, high, color=styles.colour(entry.who), alpha=0.15, lw=0, gid=styles.gid(entry.who)
     )  # fmt: skip
-    return Reading(styles.gid(entry.who), entry.who.label, steps.tolist(), [_said(interval) for interval in found])
+    more = exact_words(entry) if metric == METRIC else [""] * len(found)
+    words = [_said(interval) + exact for interval, exact in zip(found, more, strict=True)]
+    return Reading(styles.gid(entry.who), entry.who.label, steps.tolist(), words)
 
 
 def _said(interval: Interval) -> str:
     """A median with its interval, if the seeds are enough for one."""
     bounds = f" [{interval.low:.3g}, {interval.high:.3g}]" if np.isfinite(interval.low) else ""
     return f"{interval.estimate:.3g}{bounds}".replace("inf", "∞")
-
-
-def _drawn(values: ArrayLike) -> Floats:
-    """What a logarithmic axis can hold: diverged lanes leave the picture, and 0 is as small as the picture goes."""
-    array = np.asarray(values, dtype=float)
-    return np.where(np.isfinite(array) & (array < 1e30), np.maximum(array, 1e-12), np.nan)
 
 
 def _law(found: Comparison, problem: str, styles: Styles) -> Figure:

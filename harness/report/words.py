@@ -9,6 +9,7 @@ from harness.compare.across import across
 from harness.compare.comparison import ALPHA, POWER, Comparison, Duel, Performance, number_of_tests, seeds_to_decide
 from harness.compare.contest import Contest, Contestant
 from harness.judging.statistics import Interval, lanes_for_median
+from harness.report.exact_lines import exactness
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -27,7 +28,7 @@ def answer(found: Comparison) -> list[str]:
         f"By the area under RMSPBE over {contest.seeds} paired seeds (signed ranks, Holm at {ALPHA:.0%} over "
         f"{number_of_tests(contest)} tests):"
     )
-    return [head, *_meetings(found), *_together(found), *_cautions(found), _spread(found)]
+    return [head, *_meetings(found), *_together(found), *_cautions(found), _spread(found), *exactness(found)]
 
 
 def undecidable(found: Contest) -> str:

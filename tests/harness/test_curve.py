@@ -21,6 +21,17 @@ def test_the_curve_is_printed_and_as_json_to_all_digits():
     assert found["standard_errors_away"] is None
 
 
+def test_what_lstd_reaches_is_printed_drawn_and_in_json(tmp_path):
+    words = (*BOYAN, "--trajectory", "--checkpoints", "4")
+    done = dgtd(*words, "--plot", str(tmp_path / "curve.svg"))
+    assert "LSTD on n of these transitions: RMSPBE near 1.822/√n" in " ".join(done.stdout.split())
+    assert "so 0.05761 after 1,000" in " ".join(done.stdout.split())
+    assert "LSTD, first order in 1/n" in (tmp_path / "curve.svg").read_text()
+    assert json.loads(dgtd(*words, "--json").stdout)["lstd"]["steps_times_mspbe"] == pytest.approx(3.3193731691742)
+    star = ("curve", "gtd2", "--problem", "baird", "--alpha", "0.01", "--beta", "0.01", "--steps", "10")
+    assert "LSTD has no unique solution here" in dgtd(*star).stdout
+
+
 def test_lanes_are_a_stored_run_and_agree_with_the_curve(tmp_path):
     """False alarm: 1e-4, over 24 checkpoints and two metrics that vary."""
     words = (*BOYAN, "--lanes", "400", "--steps", "300", "--store", str(tmp_path / "s.sqlite"))

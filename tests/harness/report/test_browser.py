@@ -128,11 +128,12 @@ def test_a_pointer_on_a_panel_reads_the_values_of_the_curves_that_are_shown(brow
     (text,) = said(browser)
     head, *lines = text.split("\n")
     assert head == "step 2,000"
-    names = [line.rsplit(" ", 3)[0] for line in lines]  # before the median and its two bounds
+    names = [line.split(", exact ")[0].rsplit(" ", 3)[0] for line in lines[:-1]]  # before the median and its bounds
     assert names == ["GTD2", "TDC", "distributional GTD2", "distributional TDC"]
+    assert lines[-1].startswith("LSTD, about ")
     # The same numbers as the table's: the median at the end, with its interval.
     cell = browser.find_element(By.CSS_SELECTOR, "tbody td:nth-child(4)")
-    assert lines[0].split()[1:] == cell.text.split()
+    assert lines[0].split(", exact ")[0].split()[1:] == cell.text.split()
     key = browser.find_elements(By.CSS_SELECTOR, ".key")[1]
     browser.execute_script("arguments[0].click()", key)
     ActionChains(browser).move_to_element_with_offset(svg, right - 3, 0).perform()

@@ -1,0 +1,106 @@
+"""The exact expected curve behind the sampled ones, LSTD's reference below them, and what is said of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from algorithms.checks import Floats
+from harness.compare.agreement import CHANCE, Distance, agreement
+from harness.compare.comparison import Comparison, Performance
+from harness.oracle.lstd import Lstd
+from harness.report.drawing import INK
+from harness.report.readings import Reading
+from harness.report.styles import Styles
+
+MANY = 1000  # standard errors
+REACH = 10.0  # times the start: where the exact curve leaves the picture
+EXACT = "root of the exact expected MSPBE"
+LSTD = {"color": INK, "ls": ":", "lw": 1.0, "label": "LSTD, first order in 1/n", "zorder": 1.5}
+
+
+def exact_lines(axis: Any, here: list[Performance], least_squares: Lstd | None, styles: Styles) -> list[Reading]:
+    """Thin and light, behind the medians; returns what a page says of LSTD's."""
+    known = [entry for entry in here if entry.exact is not None]
+    for entry in known:
+        assert entry.exact is not None
+        shown, root = entry.times > 0, np.sqrt(entry.exact)
+        near = np.where(root <= REACH * root[0], root, np.nan)  # what goes far beyond must not shrink the lanes
+        axis.plot(
+            entry.times[shown], drawable(near[shown]), color=styles.colour(entry.who), lw=0.9,
+            alpha=0.6, zorder=1.8, gid=styles.gid(entry.who),
+        )  # fmt: skip
+    if known:
+        axis.plot([], [], color=INK, lw=0.9, alpha=0.6, label=EXACT)
+    if least_squares is None:
+        return []
+    steps = here[0].times[here[0].times >= least_squares.first]
+    heights = np.sqrt(least_squares.mspbe(steps))
+    axis.plot(steps, heights, **LSTD)
+    return [Reading("lstd", "LSTD, about", steps.tolist(), [f"{value:.3g}" for value in heights])]
+
+
+def exact_words(entry: Performance) -> list[str]:
+    """What a page adds to the words of the median, per checkpoint after the start."""
+    exact = np.full(len(entry.times), np.nan) if entry.exact is None else np.sqrt(entry.exact)
+    return [f", exact {value:.3g}" if np.isfinite(value) else "" for value in exact[entry.times > 0]]
+
+
+def drawable(values: ArrayLike) -> Floats:
+    """What a logarithmic axis can hold: diverged lanes leave the picture, and 0 is as small as the picture goes."""
+    array = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(array) & (array < 1e30), np.maximum(array, 1e-12), np.nan)
+
+
+# ---------------------------------------------------------------------- words
+
+
+def caption(here: list[Performance], least_squares: Lstd | None) -> str:
+    """What the lines are, and which are missing and why: one sentence for each."""
+    out = ""
+    if any(entry.exact is not None for entry in here):
+        out += f" Thin lines: {EXACT}, computed without seeds; the median lane is usually a little below it."
+    reasons = dict.fromkeys(entry.why_not_exact for entry in here if entry.why_not_exact)
+    if reasons:
+        lost = [
+            f"{', '.join(entry.who.label for entry in here if entry.why_not_exact == reason)} ({reason})"
+            for reason in reasons
+        ]
+        out += f" Without an exact curve: {'; '.join(lost)}."
+    if least_squares is not None:
+        out += " Dotted: what LSTD reaches with the same number of transitions, to first order in 1/n; no lower bound."
+    return out
+
+
+def exactness(found: Comparison) -> list[str]:
+    """One sentence: how far the lanes' means are from their exact expectations."""
+    seen = agreement(found)
+    if seen is None:
+        return []
+    end = max((abs(each.away) for each in seen.ends), default=None)
+    at_end = "" if end is None else f", and at the last checkpoint at most {_size(end)}"
+    outside = [_place(each) for each in seen.outside]
+    verdict = f"Farther than that: {'; '.join(outside)}." if outside else _inside(abs(seen.worst.away) <= seen.within)
+    return [
+        f"Against the exact expected MSPBE, the mean over {seen.lanes} lanes is farthest for {_place(seen.worst)}, of "
+        f"{len(seen.distances)} checkpoints of {seen.curves} curves{at_end}. Near normal lanes stay within "
+        f"{seen.within:.1f} in {1 - CHANCE:.0%} of such comparisons. {verdict}"
+    ]
+
+
+def _inside(plainly: bool) -> str:
+    if plainly:
+        return "None is farther."
+    return "None is flagged: the lanes are skewed, and few skewed lanes can be that far away by chance."
+
+
+def _place(each: Distance) -> str:
+    side = "above" if each.away > 0 else "below"
+    return f"{each.label} on {each.problem} at step {each.step:,} ({_size(each.away)} standard errors {side})"
+
+
+def _size(away: float) -> str:
+    """Where the expectation is that of lanes too rare to be seen, the number itself says nothing."""
+    return f"{abs(away):.1f}" if abs(away) < MANY else f"more than {MANY}"
