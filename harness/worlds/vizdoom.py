@@ -25,12 +25,16 @@ SKIP = 4  # tics per step
 LIMIT = 2100 // SKIP  # steps: the scenario's own limit
 LOSS = 0.1  # for a step that loses ammunition, and for one that loses health
 BUTTONS = ((0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0))  # nothing, attack, right, left: as gymnasium has them
-# The engine is a process that outlives a parent which was killed, and waits for ever. Linux can end it as well.
+# The engine is a process that outlives a parent which was killed, and waits for ever: Linux can end it as well. The
+# launcher also writes down the id under which engine and parent share 10 MB of memory.
 LAUNCHER = """#!{python} -IS
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+with open("id", "w") as file:
+    file.write(sys.argv[sys.argv.index("+viz_instance_id") + 1])
 os.execv({engine!r}, [{engine!r}, *sys.argv[1:]])
 """
+SHARED = Path("/dev/shm")
 
 
 class DefendTheCenter:
@@ -94,13 +98,22 @@ def new_game(colour: bool = False) -> Any:
     game.set_screen_resolution(sizes.RES_640X480 if colour else sizes.RES_160X120)
     game.set_episode_timeout(0)
     with TemporaryDirectory() as folder, chdir(folder):  # the engine writes to where it is started
-        if sys.platform == "linux":
-            launcher = Path(folder, "engine")
-            launcher.write_text(LAUNCHER.format(python=sys.executable, engine=vizdoom.exe_path))
-            launcher.chmod(0o700)
-            game.set_vizdoom_path(str(launcher))
-        game.init()
+        _start(game, vizdoom.exe_path, Path(folder))
     return game
+
+
+def _start(game: Any, engine: str, folder: Path) -> None:
+    """Begin, so that nothing stays behind however this process ends."""
+    if sys.platform != "linux":
+        game.init()
+        return
+    launcher = folder / "engine"
+    launcher.write_text(LAUNCHER.format(python=sys.executable, engine=engine))
+    launcher.chmod(0o700)
+    game.set_vizdoom_path(str(launcher))
+    game.init()
+    for each in SHARED.glob(f"ViZDoom*{(folder / 'id').read_text()}"):
+        each.unlink()  # both have it open: without a name it is free once both have ended
 
 
 def seen(game: Any) -> Observations:

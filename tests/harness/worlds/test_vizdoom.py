@@ -145,7 +145,7 @@ def test_a_run_leaves_no_process_and_no_file(tmp_path, monkeypatch):
 @here
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
-def test_the_engine_ends_with_a_parent_that_is_killed(tmp_path):
+def test_the_engine_and_its_memory_end_with_a_parent_that_is_killed(tmp_path):
     import psutil
 
     code = "from harness.worlds.vizdoom import new_game; import time; game = new_game(); print(1, flush=True)"
@@ -156,8 +156,11 @@ def test_the_engine_ends_with_a_parent_that_is_killed(tmp_path):
         assert parent.stdout is not None
         parent.stdout.readline()
         (engine,) = psutil.Process(parent.pid).children()
+        words = engine.cmdline()
+        shared = words[words.index("+viz_instance_id") + 1]
         parent.send_signal(signal.SIGKILL)
     end = time.monotonic() + 30
     while engine.is_running() and engine.status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < end
         time.sleep(0.1)
+    assert not list(doom.SHARED.glob(f"ViZDoom*{shared}"))
