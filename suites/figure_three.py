@@ -29,7 +29,7 @@ LANES, COHORT, STEPS = {LANDER: 30, DOOM: 10}, 10, {LANDER: 60_000, DOOM: 200_00
 SETTINGS: dict[str, dict[str, Any]] = {LANDER: {"every": 1}, DOOM: {"atoms": 50}}
 # The paper profile sweeps Adam's rate, on lanes of its own; the paper's rate is in the middle.
 RATES, SWEEP_LANES = (ALPHA / 2, ALPHA, 2 * ALPHA), 5
-# Decided on root seed 103, see docs/worlds.md.
+# Looked at on root seed 103, which also decided the number of lanes: see docs/worlds.md.
 RISES = {DQN: 50.0, C51: 100.0, GREEDY: 100.0}
 COMPARABLE = 1.0  # returns that differ by less than one kill
 SMALLER = 0.9  # the variance ratio must be below, as in the suite `evaluation`
