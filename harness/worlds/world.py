@@ -82,7 +82,7 @@ def find_world(name: str) -> WorldInfo:
         return found
     if find_spec(found.extra) is None:
         raise missing(name, found.extra)
-    return replace(found, version=f"{found.extra} {version(found.extra)}")
+    return replace(found, version=f"{found.version} {found.extra} {version(found.extra)}".strip())
 
 
 def missing(name: str, extra: str) -> ValueError:
