@@ -1,7 +1,7 @@
 """Control: agents make the published updates, and learn where they act (Algorithm 3; Figure 3).
 
 ci decides what can be decided in a minute: the updates, and that an agent earns more than random actions do. Rankings
-are in the full profile, and are findings about a figure.
+are in the full and paper profiles, and are findings about a figure (`suites.figure_three`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.compare.agents import learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import Interval, exponential, mean_interval, paired
+from harness.judging.statistics import exponential, mean_interval
 from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
+from suites import figure_three
+from suites.figure_three import final_returns
 
 SOURCE = "Algorithm 3; Figure 3"
 PLACE = "cartpole-v0"
@@ -34,7 +36,6 @@ LEARNS = 40.0
 LANES, STEPS, EXPLORE, RATE, BATCH = 12, 8_000, 2_500, 1e-3, 32
 AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
 DEAF = "cartpole-deaf"
-RANKING = "cartpole-v1"
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
@@ -42,18 +43,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     if rule is not None:
         return []
     made = [*map(published, AGENTS), *map(learns, AGENTS), bootstraps_through_the_end()]
-    made += other_updates()
-    made += [
-        ranking("c51-over-dqn", "c51", "dqn", "C51 earns more than DQN"),
-        ranking("greedy-gq-over-dqn", "greedy_gq(0.5)", "dqn", "distributional Greedy-GQ(0.5) earns more than DQN"),
-        ranking(
-            "greedy-gq-over-eta-0",
-            "greedy_gq(0.5)",
-            "greedy_gq(0)",
-            "the correction earns more than η = 0",
-        ),
-    ]
-    return made
+    return made + other_updates() + figure_three.claims()
 
 
 # ---------------------------------------------------------------------- the updates
@@ -197,49 +187,9 @@ def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:
     return [Request(run_spec(world, made, STEPS, setting.seed, "control"), LANES)]
 
 
-def final_returns(trial: Trial) -> Any:
-    """[lanes]: the mean return over the last fifth of the steps; what a lane that diverged earned last counts."""
-    late = trial.times > 0.8 * trial.times[-1]
-    return trial.of("return")[late].mean(0)
-
-
 def earns_enough(trials: list[Trial], setting: Setting) -> Finding:
     """The geometric mean over lanes: returns are positive, and spread like a factor."""
     final = final_returns(trials[0])
     ratio = exponential(mean_interval(np.log(LEARNS) - np.log(np.maximum(final, 1.0)), setting.false_alarm))
     earned = LEARNS / ratio.estimate
     return below(ratio, 1.0, setting.false_alarm, f"{LEARNS:g} over the returns' geometric mean, {earned:.1f}")
-
-
-# ---------------------------------------------------------------------- the figure
-
-
-def ranking(name: str, first: str, second: str, says: str) -> Claim:
-    """One statement of Figure 3, on paired lanes."""
-    return Claim(
-        id=f"control/{RANKING}/{name}",
-        says=f"{says} on {RANKING}",
-        source="Figure 3",
-        needs=partial(pair_of, first, second),
-        judge=earns_more,
-        figure=True,
-        profiles=("full", "paper"),
-    )
-
-
-def pair_of(first: str, second: str, setting: Setting) -> list[Need]:
-    """Thirty lanes of each, on the same worlds and exploration."""
-    steps = 200_000 if setting.profile == "paper" else 50_000
-    return [
-        Request(run_spec(RANKING, learner(name, RANKING), steps, setting.seed, "ranking"), 30)
-        for name in (first, second)
-    ]
-
-
-def earns_more(trials: list[Trial], setting: Setting) -> Finding:
-    """The chance that a lane of the first earns less than its pair: below a half if it earns more."""
-    first, second = map(final_returns, trials)
-    found = paired(first, second, setting.false_alarm)
-    words = f"chance that a lane earns less; medians {np.median(first):.0f} and {np.median(second):.0f}"
-    return below(Interval(found.better.estimate, found.better.low, found.better.high, found.n), 0.5,
-                 setting.false_alarm, words)  # fmt: skip

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from harness.commands.options import a_path
 from harness.commands.output import AsJson, Command, print_json, print_table, say, tell
+
+if TYPE_CHECKING:
+    from harness.worlds.world import WorldInfo
 
 Plot = typer.Option(None, "--plot", help="Draw a frame to this file (png).", parser=a_path, metavar="PATH")
 app = typer.Typer(help="The worlds that agents act in.", no_args_is_help=True)
@@ -17,10 +20,10 @@ app = typer.Typer(help="The worlds that agents act in.", no_args_is_help=True)
 @app.command("list", cls=Command)
 def list_worlds(as_json: bool = AsJson) -> None:
     """Every world of ours, and how to name one of gymnasium's."""
-    from harness.worlds.world import find_world, known_worlds
+    from harness.worlds.world import known_worlds
 
     names = ("name", "observations", "actions", "limit", "summary")
-    rows = [{name: getattr(find_world(world), name) for name in names} for world in known_worlds()]
+    rows = [{name: getattr(world, name) for name in names} for world in known_worlds()]
     if as_json:
         print_json(rows)
         return
@@ -65,7 +68,7 @@ def show(
         "random_episodes": len(returns),
     }  # fmt: skip
     if plot is not None:
-        _draw(name, plot)
+        _draw(info, plot)
     if as_json:
         print_json(facts)
         return
@@ -74,8 +77,8 @@ def show(
         ["observation", f"{info.observations} numbers"],
         ["actions", str(info.actions)],
         ["steps per episode, at most", str(info.limit or "not limited")],
-        ["seen by random actions, lowest", ", ".join(f"{value:.3g}" for value in low)],
-        ["seen by random actions, highest", ", ".join(f"{value:.3g}" for value in high)],
+        ["seen by random actions, lowest", _few(low)],
+        ["seen by random actions, highest", _few(high)],
         [
             "return of random actions",
             f"{np.mean(returns):.3g} ± {np.std(returns, ddof=1):.3g} ({len(returns)} episodes)",
@@ -86,20 +89,19 @@ def show(
         say(f"drawn to {plot}")
 
 
-def _draw(name: str, plot: Path) -> None:
-    """A frame, as gymnasium renders it."""
-    import gymnasium
+def _few(values: Any) -> str:
+    """Each number, or of a picture the least and the largest."""
+    if len(values) > 12:
+        return f"{values.min():.3g} … {values.max():.3g}"
+    return ", ".join(f"{value:.3g}" for value in values)
+
+
+def _draw(info: WorldInfo, plot: Path) -> None:
+    """A frame of the world."""
     from matplotlib import image
 
-    from harness.worlds.world import GYM
-
-    own = {"cartpole-v0": "CartPole-v1", "cartpole-v1": "CartPole-v1"}
-    try:
-        env = gymnasium.make(own.get(name, name.removeprefix(GYM)), render_mode="rgb_array")
-        env.reset(seed=0)
-        frame: Any = env.render()
-        env.close()
-    except gymnasium.error.Error as missing:
-        raise ValueError(f"world {name!r} can't be drawn: {missing}") from None
+    if info.frame is None:
+        raise ValueError(f"world {info.name!r} can't be drawn: its WorldInfo has no frame")
+    frame = info.frame()
     plot.parent.mkdir(parents=True, exist_ok=True)
     image.imsave(plot, frame)

@@ -14,8 +14,11 @@ NETWORK = PredictorSpec("mlp", (64, 64), "relu")
 ATOMS = 40
 ALPHA, BETA = 5e-4, 0.01
 COHORT = 10  # lanes of a world that run together: a long cohort is a long wait after a kill
-# Where returns lie, for the atoms of laws. CartPole's discounted return is at most 1/(1 − γ).
-RANGES = {"cartpole-v0": (0.0, 100.0), "cartpole-v1": (0.0, 100.0), "gym:LunarLander-v3": (-300.0, 300.0)}
+# Where returns lie, for the atoms of laws. CartPole's discounted return is at most 1/(1 − γ); ViZDoom's is the paper's.
+RANGES = {
+    "cartpole-v0": (0.0, 100.0), "cartpole-v1": (0.0, 100.0),
+    "gym:LunarLander-v3": (-400.0, 300.0), "vizdoom-defend-the-center": (-10.0, 20.0),
+}  # fmt: skip
 POINTS = 50
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from algorithms.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled, inlined
 from algorithms.experience.draws import uniform
 from algorithms.state import State, refill
+from algorithms.streams import lane_streams
+from harness.worlds import pictures
 from harness.worlds.world import Moved, WorldInfo
 
 GRAVITY, CART, POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02
@@ -113,10 +115,16 @@ class CartPole:
         refill(self.state(), saved)
 
 
+def frame() -> Any:
+    """The start of an episode."""
+    state = CartPole(lane_streams(0, range(1)), 1).lanes.state[0]
+    return pictures.cartpole(float(state[0]), float(state[2]))
+
+
 def _cartpole(name: str, limit: int) -> WorldInfo:
     return WorldInfo(
         name, f"a pole on a cart, +1 per step until it falls, at most {limit} steps", 4, 2, limit,
-        lambda streams: CartPole(streams, limit),
+        lambda streams: CartPole(streams, limit), frame=frame,
     )  # fmt: skip
 
 

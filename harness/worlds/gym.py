@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from array import array
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from algorithms.names import unknown
 from algorithms.state import State, refill
-from harness.worlds.world import GYM, Moved, WorldInfo
+from harness.worlds.world import GYM, Moved, WorldInfo, missing
 
 
 class GymWorld:
@@ -94,14 +95,31 @@ def info(name: str) -> WorldInfo:
     if not isinstance(seen, spaces.Box) or len(seen.shape) != 1:
         raise ValueError(f"world {name!r} must show a vector, got {seen}")
     limit = env.spec.max_episode_steps if env.spec is not None else None
+    packages = f"gymnasium {version('gymnasium')}"
+    if ".box2d." in type(env.unwrapped).__module__:
+        packages += f", Box2D {import_module('Box2D').__version__}"
     env.close()
     return WorldInfo(
         name, f"gymnasium's {name.removeprefix(GYM)}", int(seen.shape[0]), int(moves.n), limit or 0,
-        lambda streams: GymWorld(name, streams), f"gymnasium {version('gymnasium')}",
+        lambda streams: GymWorld(name, streams), packages, frame=lambda: _frame(name),
     )  # fmt: skip
 
 
-def _make(name: str) -> Any:
+def _frame(name: str) -> Any:
+    """As gymnasium renders it."""
+    from gymnasium import error
+
+    try:
+        env = _make(name, render_mode="rgb_array")
+        env.reset(seed=0)
+        frame = env.render()
+        env.close()
+    except error.Error as wrong:
+        raise ValueError(f"world {name!r} can't be drawn: {wrong}") from None
+    return frame
+
+
+def _make(name: str, **settings: Any) -> Any:
     import gymnasium
     from gymnasium import error
 
@@ -109,10 +127,11 @@ def _make(name: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return gymnasium.make(short)
-    except error.DependencyNotInstalled as missing:
-        words = "pip install 'dgtd-bench[box2d]'" if "box2d" in str(missing).lower() else str(missing)
-        raise ValueError(f"world {name!r} needs a package that is not here: {words}") from None
+            return gymnasium.make(short, **settings)
+    except error.DependencyNotInstalled as wrong:
+        if "box2d" in str(wrong).lower():
+            raise missing(name, "box2d") from None
+        raise ValueError(f"world {name!r} needs a package that is not here: {wrong}") from None
     except (error.NameNotFound, error.VersionNotFound, error.NamespaceNotFound, error.DeprecatedEnv):
         raise unknown("world", name, [f"{GYM}{each}" for each in sorted(gymnasium.registry)]) from None
     except error.Error as wrong:

@@ -1,4 +1,4 @@
-"""What a world is, and worlds by name: `cartpole-v0`, `cartpole-v1`, `gym:Acrobot-v1`."""
+"""What a world is, and worlds by name: `cartpole-v0`, `vizdoom-defend-the-center`, `gym:Acrobot-v1`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
+from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -63,6 +64,8 @@ class WorldInfo:
     """What is known of a world before it runs: `make` takes lanes' streams [lanes, 4].
 
     version   what decides its numbers beside our own code: a package and its version
+    extra     the extra of ours that it needs, and the package of the same name
+    frame     a picture [height, width, 3] of it, for people
     """
 
     name: str
@@ -72,6 +75,8 @@ class WorldInfo:
     limit: int
     make: Callable[[NDArray[np.uint64]], World]
     version: str = ""
+    extra: str = ""
+    frame: Callable[[], Any] | None = None
 
 
 def is_world(name: str) -> bool:
@@ -88,20 +93,30 @@ def find_world(name: str) -> WorldInfo:
     found = _built_in().get(name)
     if found is None:
         raise unknown("world", name, [*_built_in(), f"{GYM}Acrobot-v1"])
-    return found
+    if not found.extra:
+        return found
+    if find_spec(found.extra) is None:
+        raise missing(name, found.extra)
+    return replace(found, version=f"{found.version} {found.extra} {version(found.extra)}".strip())
 
 
-def known_worlds() -> list[str]:
-    """The names that need no prefix."""
-    return list(_built_in())
+def missing(name: str, extra: str) -> ValueError:
+    """The error of a world whose extra is not installed."""
+    return ValueError(f"world {name!r} needs a package that is not here: pip install 'dgtd-bench[{extra}]'")
+
+
+def known_worlds() -> list[WorldInfo]:
+    """Those that need no prefix, also where their extra is not installed."""
+    return list(_built_in().values())
 
 
 @cache
 def _built_in() -> dict[str, WorldInfo]:
     """Ours, and those of the entry points in `dgtd.worlds`: functions that return a WorldInfo."""
     from harness.worlds.cartpole import CARTPOLES
+    from harness.worlds.vizdoom import DOOM
 
-    made: dict[str, Any] = {info.name: info for info in CARTPOLES}
+    made: dict[str, Any] = {info.name: info for info in (*CARTPOLES, DOOM)}
     for point in entry_points(group="dgtd.worlds"):
         make = point.load()
         source = hashlib.sha256(inspect.getsource(sys.modules[make.__module__]).encode()).hexdigest()

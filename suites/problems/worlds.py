@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.worlds.cartpole import CartPole
+from harness.worlds.cartpole import CartPole, frame
 from harness.worlds.world import Moved, WorldInfo
 
 LIMIT = 200
@@ -23,4 +23,4 @@ class DeafCartPole(CartPole):
 def cartpole_deaf() -> WorldInfo:
     """For `dgtd.worlds`."""
     words = "CartPole-v0 that says truncated where the pole falls: a control, nothing can be learnt from values"
-    return WorldInfo("cartpole-deaf", words, 4, 2, LIMIT, lambda streams: DeafCartPole(streams, LIMIT))
+    return WorldInfo("cartpole-deaf", words, 4, 2, LIMIT, lambda streams: DeafCartPole(streams, LIMIT), frame=frame)

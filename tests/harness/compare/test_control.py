@@ -185,7 +185,8 @@ def test_a_run_in_a_world_and_the_worlds_themselves(tmp_path):
     assert found["outcomes"] == {"budget spent": 2}
     assert set(found["final"]) == set(NAMES)
     listed = json.loads(dgtd("world", "list", "--json").stdout)
-    assert [row["name"] for row in listed] == ["cartpole-v0", "cartpole-v1", "cartpole-deaf"]
+    names = ["cartpole-v0", "cartpole-v1", "vizdoom-defend-the-center", "cartpole-deaf"]
+    assert [row["name"] for row in listed] == names
     facts = json.loads(dgtd("world", "show", "cartpole-v1", "--json").stdout)
     assert 15 < facts["random_return_mean"] < 30
     assert "gym:Acrobot-v1" in dgtd("world", "list").stdout

@@ -5,9 +5,12 @@ from importlib.util import find_spec
 import gymnasium
 import numpy as np
 import pytest
+from matplotlib import image
 
 from algorithms.streams import lane_streams
-from harness.worlds.world import find_world
+from harness.worlds import pictures
+from harness.worlds.world import find_world, known_worlds
+from tests.harness.test_cli import dgtd
 
 STEPS = 100_000
 
@@ -88,8 +91,36 @@ def test_gymnasiums_own_loop_sees_the_same_transitions():
         ("gym:Pendulum-v1", "must have discrete actions"),
         ("gym:FrozenLake-v1", "must show a vector"),
         *([] if find_spec("Box2D") else [("gym:LunarLander-v3", r"pip install 'dgtd-bench\[box2d\]'")]),
+        *([] if find_spec("vizdoom") else [("vizdoom-defend-the-center", r"pip install 'dgtd-bench\[vizdoom\]'")]),
     ],
 )
 def test_a_world_that_is_none_is_refused_by_name(name, words):
     with pytest.raises(ValueError, match=words):
         find_world(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [info.name for info in known_worlds()])
+def test_every_world_is_shown_with_a_picture(name, tmp_path):
+    extra = next(info.extra for info in known_worlds() if info.name == name)
+    if extra and find_spec(extra) is None:
+        done = dgtd("world", "show", name, "--plot", str(tmp_path / "world.png"), cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.splitlines() == [
+            f"dgtd: world '{name}' needs a package that is not here: pip install 'dgtd-bench[{extra}]'"
+        ]
+        assert not list(tmp_path.iterdir())
+        pytest.skip(f"needs the extra {extra}")
+    done = dgtd("world", "show", name, "--plot", str(tmp_path / "world.png"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "observation" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["world.png"]
+    height, width, _ = image.imread(tmp_path / "world.png").shape
+    assert height >= 300
+    assert width >= 300
+
+
+def test_the_pole_leans_where_the_state_says():
+    left, right = (pictures.cartpole(0.0, angle) for angle in (-0.2, 0.2))
+    brown = [np.argwhere((frame[:200] < 250).any(-1))[:, 1].mean() for frame in (left, right)]
+    assert brown[0] < 290 < 310 < brown[1]
