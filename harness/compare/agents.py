@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from algorithms.published import PUBLISHED
+from harness.runs.acting_spec import Control
 from harness.runs.rule_files import reference
-from harness.runs.spec import Control, Learner, Place, PredictorSpec, Probe, RunSpec
+from harness.runs.spec import Learner, Place, PredictorSpec, Probe, RunSpec
 from harness.worlds.world import find_world
 
 NETWORK = PredictorSpec("mlp", (64, 64), "relu")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from algorithms.published import PUBLISHED
+from harness.runs.acting_spec import Iteration
 from harness.runs.rule_files import reference
-from harness.runs.spec import Iteration, Learner, PredictorSpec, StepSchedule
+from harness.runs.spec import Learner, PredictorSpec, StepSchedule
 
 NAME = "policy-iteration"
 ATOMS = 30

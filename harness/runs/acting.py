@@ -18,9 +18,10 @@ from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import Target, target_class
+from harness.runs.acting_spec import Control
 from harness.runs.checkpoints import Keeper
 from harness.runs.rule_files import resolve
-from harness.runs.spec import Control, RunSpec
+from harness.runs.spec import RunSpec
 from harness.runs.trial import Trial
 from harness.worlds.world import Resumable, World, WorldInfo, find_world
 

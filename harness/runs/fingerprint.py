@@ -28,9 +28,9 @@ from harness.worlds.world import find_world
 # Whatever decides a lane's numbers. Finite problems are their arrays, so no suite is among it.
 DECISIVE = (
     "algorithms", "harness.oracle", "harness.plugins", "harness.worlds", "harness.runs.acting",
-    "harness.runs.iterating", "harness.runs.spec", "harness.runs.trial", "harness.runs.cohort",
-    "harness.runs.learning", "harness.runs.predictors", "harness.runs.rule_files", "harness.runs.checkpoints",
-    "harness.runs.checkpoint_file",
+    "harness.runs.acting_spec", "harness.runs.iterating", "harness.runs.spec", "harness.runs.trial",
+    "harness.runs.cohort", "harness.runs.learning", "harness.runs.predictors", "harness.runs.rule_files",
+    "harness.runs.checkpoints", "harness.runs.checkpoint_file",
 )  # fmt: skip
 
 

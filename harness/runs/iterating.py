@@ -18,9 +18,10 @@ from algorithms.rule import Rule
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, Target, target_class
 from harness.runs.acting import LOOK, NAMES, Book, uniforms
+from harness.runs.acting_spec import Iteration
 from harness.runs.checkpoints import Keeper
 from harness.runs.rule_files import resolve
-from harness.runs.spec import Iteration, RunSpec
+from harness.runs.spec import RunSpec
 from harness.runs.trial import Trial
 from harness.worlds.world import WorldInfo, find_world
 

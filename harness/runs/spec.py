@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Integers, positive, whole, within
+from algorithms.checks import Integers, positive, whole
 from algorithms.names import look_up
 from algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
 from algorithms.targets import target_class
 from harness.plugins import canonical_problem
+from harness.runs.acting_spec import Control, Iteration, control_of, iteration_of
 from harness.worlds.world import is_world
 
 COHORT = 16  # lanes that run and are stored together, unless a learner says otherwise
@@ -126,99 +127,6 @@ class PredictorSpec:
 
 
 @dataclass(frozen=True)
-class Control:
-    """How a learner acts in a world and replays what it saw; α is the rate of Adam for θ.
-
-    v_min, v_max   where the atoms of a law lie         metric   of the target: cramer, or kl (C51)
-    frozen         steps between two copies of the network that is bootstrapped from; 0: from θ itself
-    batch, every   transitions per update, and steps between two; nothing is learnt before `begin` steps
-    explore        ε falls from the first number to the second within `explore_steps` steps
-    """
-
-    gamma: float = 0.99
-    v_min: float = 0.0
-    v_max: float = 100.0
-    metric: str = "cramer"
-    frozen: int = 0
-    w_optimiser: str = "sgd"
-    batch: int = 64
-    every: int = 4
-    capacity: int = 20_000
-    begin: int = 1_000
-    explore: tuple[float, float] = (1.0, 0.05)
-    explore_steps: int = 10_000
-
-    def __post_init__(self) -> None:
-        for name in ("gamma", "v_min", "v_max"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        within("gamma", self.gamma, 0.0, 1.0)
-        within("explore", self.explore, 0.0, 1.0)
-        if self.explore[1] > self.explore[0]:
-            raise ValueError(f"explore must fall, got {self.explore}")
-        if not self.v_min < self.v_max:
-            raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
-        whole("frozen", self.frozen, 0)
-        for name in ("batch", "every", "capacity", "begin", "explore_steps"):
-            whole(name, getattr(self, name), 1)
-        if self.batch > min(self.capacity, self.begin):
-            raise ValueError(
-                f"batch must fit the replay, {min(self.capacity, self.begin)} transitions at first, got {self.batch}"
-            )
-
-    def epsilon(self, step: int) -> float:
-        """The share of random actions at a step."""
-        first, last = self.explore
-        return first + (last - first) * min(1.0, step / self.explore_steps)
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """Policy iteration in a world: a frozen ε-greedy policy is evaluated for some episodes, and then improved.
-
-    episodes       of a lane, until what it has learnt is its next policy
-    explore        ε of a new policy: it falls from the first number to the second within `explore_steps` steps
-    behave         a lane acts with at least this ε; where that is more than the policy's, ρ weighs the next action
-    capacity       of the replay; 0: each transition is used once, as it comes
-    batch          transitions per update, where there is a replay; their next actions are drawn from the policy anew
-    scale          what observations are divided by; none: by 1
-    """
-
-    gamma: float = 0.9
-    v_min: float = 0.0
-    v_max: float = 10.0
-    episodes: int = 20
-    explore: tuple[float, float] = (0.1, 0.02)
-    explore_steps: int = 10_000
-    behave: float = 0.0
-    capacity: int = 0
-    batch: int = 1
-    scale: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("gamma", "v_min", "v_max", "behave"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        within("gamma", self.gamma, 0.0, 1.0)
-        within("explore", self.explore, 0.0, 1.0)
-        within("behave", self.behave, 0.0, 1.0)
-        if self.explore[1] > self.explore[0]:
-            raise ValueError(f"explore must fall, got {self.explore}")
-        if not self.v_min < self.v_max:
-            raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
-        whole("capacity", self.capacity, 0)
-        for name in ("episodes", "explore_steps", "batch"):
-            whole(name, getattr(self, name), 1)
-        if self.batch > max(self.capacity, 1):
-            raise ValueError(f"batch must fit the replay, {max(self.capacity, 1)} transitions, got {self.batch}")
-        for part in self.scale:
-            positive("scale", part)
-
-    def epsilon(self, step: int) -> float:
-        """Of a policy that is made at a step."""
-        first, last = self.explore
-        return first + (last - first) * min(1.0, step / self.explore_steps)
-
-
-@dataclass(frozen=True)
 class Learner:
     """What learns there: a rule, a predictor and a target, with step sizes, projection Γ and averages.
 
@@ -323,8 +231,8 @@ class RunSpec:
         parts = {
             "rule": _file(learner["rule"]),
             "schedule": StepSchedule(**learner["schedule"]),
-            "control": _control(learner["control"]),
-            "iteration": _iteration(learner["iteration"]),
+            "control": control_of(learner["control"]),
+            "iteration": iteration_of(learner["iteration"]),
             "predictor": PredictorSpec(**predictor | shape),
         }
         probe = {name: tuple(values["probe"][name]) for name in ("times", "metrics")}
@@ -343,15 +251,6 @@ class RunSpec:
     def with_learner(self, **changes: Any) -> RunSpec:
         """A copy with another learner."""
         return replace(self, learner=replace(self.learner, **changes))
-
-
-def _control(values: dict[str, Any] | None) -> Control | None:
-    return None if values is None else Control(**values | {"explore": tuple(values["explore"])})
-
-
-def _iteration(values: dict[str, Any] | None) -> Iteration | None:
-    tuples = {} if values is None else {name: tuple(values[name]) for name in ("explore", "scale")}
-    return None if values is None else Iteration(**values | tuples)
 
 
 def _file(values: dict[str, Any] | None) -> Any:

@@ -10,7 +10,8 @@ from harness.compare.agents import checkpoints, learner, run_spec
 from harness.compare.control import ControlContest, Earnings, Entrant, Sweep, _match, entrants, words
 from harness.judging.statistics import paired
 from harness.runs.acting import NAMES, Acting
-from harness.runs.spec import Control, RunSpec
+from harness.runs.acting_spec import Control
+from harness.runs.spec import RunSpec
 from harness.worlds.cartpole import CartPole
 from tests.harness.test_cli import dgtd
 

@@ -7,8 +7,9 @@ import pytest
 
 from harness.compare.agents import run_spec
 from harness.compare.policy_iteration import learner
+from harness.runs.acting_spec import Iteration
 from harness.runs.iterating import Iterating, _Walk
-from harness.runs.spec import Iteration, RunSpec
+from harness.runs.spec import RunSpec
 
 WORLD = "cartpole-v0"
 
