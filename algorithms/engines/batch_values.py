@@ -11,8 +11,8 @@ import numpy as np
 from numba import types
 
 from algorithms.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, inlined
-from algorithms.engines.network_heads import VALUE, _softmax
-from algorithms.engines.network_kernels import _apply_activation
+from algorithms.engines.network_heads import VALUE, mean_of
+from algorithms.engines.network_kernels import apply_activation
 
 
 class Stack(NamedTuple):
@@ -51,17 +51,13 @@ def _values(theta, x, stack, room, mass, out):
             _sums(theta[lane], at, h, rows, a, columns)
             at += (rows + 1) * columns
             if layer < layers - 1:
-                _apply_activation(a, h, slope, np.uint64(0), np.uint64(columns), stack.activation)
+                apply_activation(a, h, slope, np.uint64(0), np.uint64(columns), stack.activation)
         logits = stack.width[layers] // stack.actions
         for action in range(stack.actions):
             if stack.head == VALUE:
                 out[lane, action] = a[action]
-                continue
-            _softmax(a[action * logits : (action + 1) * logits], mass)
-            mean = 0.0
-            for j in range(mass.shape[0]):
-                mean += mass[j] * stack.support[j]
-            out[lane, action] = mean
+            else:
+                out[lane, action] = mean_of(a[action * logits : (action + 1) * logits], mass, stack.support)
 
 
 def _kernel(number: Any) -> Any:

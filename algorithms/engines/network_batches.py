@@ -15,7 +15,7 @@ from algorithms.compiling import Floats1, Floats2, Floats3, Integer, Integers1, 
 from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.engines.kernels import Lookup, RuleFunction, Sample, Samples, project
 from algorithms.engines.network_heads import at_the_head, atoms_of
-from algorithms.engines.network_kernels import Network, _backward, _forward, _units, room
+from algorithms.engines.network_kernels import Network, backward, forward, room, units_of
 from algorithms.engines.small import SmallEngine
 
 
@@ -36,7 +36,7 @@ class Update(NamedTuple):
 )  # fmt: skip
 def _learn(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):  # type: ignore[no-untyped-def]
     """Samples are ordered lane by lane. sums  [2, 1, d]: room for the directions of θ and w."""
-    unit, atom = _units(unit_rows), atoms_of(atom_rows)
+    unit, atom = units_of(unit_rows), atoms_of(atom_rows)
     lanes = theta.shape[0]
     each = data.x.shape[0] // lanes
     for lane in range(lanes):
@@ -49,14 +49,14 @@ def _learn(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows
                 sums[0, 0, i], sums[1, 0, i] = 0.0, 0.0
         for i in range(lane * each, (lane + 1) * each):
             at = Sample(i, i, lookup.pair[i], lookup.ratio[i], lookup.rho[i])
-            _forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
+            forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
             if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
                 healthy = False
                 break
             if each == 1:
-                _backward(theta[lane, 0], w[lane, 0], theta[lane, 0], w[lane, 0], net, unit, alpha, beta, keep)
+                backward(theta[lane, 0], w[lane, 0], theta[lane, 0], w[lane, 0], net, unit, alpha, beta, keep)
             else:
-                _backward(theta[lane, 0], w[lane, 0], sums[0, 0], sums[1, 0], net, unit, -1.0, 1.0, 1.0)
+                backward(theta[lane, 0], w[lane, 0], sums[0, 0], sums[1, 0], net, unit, -1.0, 1.0, 1.0)
         if not healthy:
             update.died[lane] = update.now
             theta[lane, :, :] = np.nan

@@ -38,7 +38,7 @@ def atoms_of(rows):
 
 
 @nb.njit(fastmath=EXACT, error_model="numpy")
-def _softmax(y, mass):
+def softmax(y, mass):
     """Masses of all atoms; where there is one logit less than atoms, the last is pinned at 0."""
     logits, atoms = y.shape[0], mass.shape[0]
     top = 0.0 if atoms > logits else -np.inf
@@ -57,16 +57,23 @@ def _softmax(y, mass):
 
 
 @inlined(FASTMATH)
+def mean_of(y, mass, support):
+    """The mean of the law of these logits; its masses are left in `mass`."""
+    softmax(y, mass)
+    mean = 0.0
+    for j in range(mass.shape[0]):
+        mean += mass[j] * support[j]
+    return mean
+
+
+@inlined(FASTMATH)
 def _greedy(a_next, p_next, net, logits):
     """The action whose law has the largest mean, or whose value is the largest."""
     best, best_mean = 0, -np.inf
     for action in range(net.actions):
         mean = a_next[action * logits]
         if net.head != VALUE:
-            _softmax(a_next[action * logits : (action + 1) * logits], p_next)
-            mean = 0.0
-            for j in range(p_next.shape[0]):
-                mean += p_next[j] * net.support[j]
+            mean = mean_of(a_next[action * logits : (action + 1) * logits], p_next, net.support)
         if mean > best_mean:
             best, best_mean = action, mean
     return best
@@ -100,8 +107,8 @@ def at_the_head(unit, atom, net, data, at, action, next_action, rule):
 @inlined(FASTMATH)
 def _predict(y, y_next, r, atom):
     """f = cumsum(softmax(y)), f' likewise, and u = Rf, where R p = p ∘ centred."""
-    _softmax(y, atom.p)
-    _softmax(y_next, atom.p_next)
+    softmax(y, atom.p)
+    softmax(y_next, atom.p_next)
     mean = 0.0
     for j in range(r.shape[0]):
         mean += atom.p[j] * r[j]

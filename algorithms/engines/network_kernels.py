@@ -90,7 +90,8 @@ class Units(NamedTuple):
 
 
 @nb.njit(_nrt=False)
-def _units(rows):
+def units_of(rows):
+    """The rows of one array, by name."""
     return Units(
         rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8], rows[9], rows[10], rows[11]
     )
@@ -100,8 +101,8 @@ def _units(rows):
 def _activate(unit, low, high, kind):
     """h = σ(a), σ'(a), Rh = σ'(a)Ra and σ''(a)Ra of a layer's units; h' and σ'(a')."""
     first, last = np.uint64(low), np.uint64(high)
-    _apply_activation(unit.a, unit.h, unit.slope, first, last, kind)
-    _apply_activation(unit.a_next, unit.h_next, unit.slope_next, first, last, kind)
+    apply_activation(unit.a, unit.h, unit.slope, first, last, kind)
+    apply_activation(unit.a_next, unit.h_next, unit.slope_next, first, last, kind)
     a = unit.a
     ra = unit.ra
     h = unit.h
@@ -123,7 +124,8 @@ def _activate(unit, low, high, kind):
 
 
 @inlined(EXACT, error_model="numpy")
-def _apply_activation(a, h, slope, first, last, kind):
+def apply_activation(a, h, slope, first, last, kind):
+    """h = σ(a) and σ'(a) of the units first … last − 1."""
     if kind == TANH:
         for i in range(first, last):
             h[i] = tanh(a[i])
@@ -144,7 +146,7 @@ def _apply_activation(a, h, slope, first, last, kind):
 
 
 @inlined(FASTMATH)
-def _forward(theta, w, x, x_next, net, unit):
+def forward(theta, w, x, x_next, net, unit):
     """x, x' and the tangent of x through the layers: a = hV, and for the tangent Ra = (Rh)V + hW."""
     layers = net.weight.shape[0]
     for i in range(x.shape[0]):
@@ -171,7 +173,7 @@ def _forward(theta, w, x, x_next, net, unit):
 
 
 @inlined(FASTMATH)
-def _backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
+def backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
     """Cotangents layer by layer; θ_out ← θ_out − αG_θ and w_out ← keep·w_out + βG_w on the way. See mlp._backward."""
     for layer in range(net.weight.shape[0] - 1, -1, -1):
         rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
@@ -220,7 +222,7 @@ def _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, uni
         left, outcome, here = draw(stream, table, here)
         right = table.next_state[outcome]
         at = Sample(left, right, lookup.pair[outcome], lookup.ratio[outcome], lookup.rho[outcome])
-        _forward(theta[0], w[0], data.x[left], data.x[right], net, unit)
+        forward(theta[0], w[0], data.x[left], data.x[right], net, unit)
         if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
             lanes.died[lane] = moves.first + step
             theta[:, :] = np.nan
@@ -230,7 +232,7 @@ def _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, uni
             lanes.mass[lane] += alpha
             average(theta_mean, theta, alpha / lanes.mass[lane])
             average(w_mean, w, alpha / lanes.mass[lane])
-        _backward(theta[0], w[0], theta[0], w[0], net, unit, alpha, beta, 1.0 - beta * moves.w_decay)
+        backward(theta[0], w[0], theta[0], w[0], net, unit, alpha, beta, 1.0 - beta * moves.w_decay)
         if moves.radius < np.inf:
             project(theta, moves.radius)
             project(w, moves.radius)
@@ -243,7 +245,7 @@ def _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, uni
 )  # fmt: skip
 def run(lanes, moves, table, data, net, lookup, rule, snapshots, unit_rows, atom_rows, begin, end):
     """Run lanes begin … end − 1, starting at step `first`. The rows are room to work in: one set a thread."""
-    unit, atom = _units(unit_rows), atoms_of(atom_rows)
+    unit, atom = units_of(unit_rows), atoms_of(atom_rows)
     for lane in range(begin, end):
         _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom)
 
@@ -257,10 +259,10 @@ def directions(theta, w, data, net, actions, rule, rho, g_theta, g_w, unit_rows,
 
     actions  [samples, 2]: the action, and the next one or GREEDY
     """
-    unit, atom = _units(unit_rows), atoms_of(atom_rows)
+    unit, atom = units_of(unit_rows), atoms_of(atom_rows)
     for i in range(rho.shape[0]):
         lane = i * theta.shape[0] // rho.shape[0]
         at = Sample(i, i, i, i, rho[i])
-        _forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
+        forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
         at_the_head(unit, atom, net, data, at, actions[i, 0], actions[i, 1], rule)
-        _backward(theta[lane, 0], w[lane, 0], g_theta[lane, 0], g_w[lane, 0], net, unit, -1.0, 1.0, 1.0)
+        backward(theta[lane, 0], w[lane, 0], g_theta[lane, 0], g_w[lane, 0], net, unit, -1.0, 1.0, 1.0)
