@@ -15,7 +15,7 @@ from tests.harness.bad_input.case import Case
 
 pytestmark = pytest.mark.slow  # 1830 commands, half a minute
 
-LIMIT = 5.0  # seconds for one case
+LIMIT = 30.0  # seconds: a first picture takes more than five on a busy machine, and what hangs does not end
 CASES = list(dict.fromkeys(case for part in (numbers, names, files, usage) for case in part.cases()))
 FAMILIES = sorted({case.family for case in CASES})
 tally: Counter[str] = Counter()

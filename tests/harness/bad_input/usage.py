@@ -7,7 +7,8 @@ from tests.harness.bad_input.case import CERTIFY, COMPARE, EXPLAIN, RUN, SUITE, 
 OPTIONS = {
     RUN: (
         "--problem", "--rule", "--alpha", "--beta", "--steps", "--seeds", "--target", "--atoms", "--projection",
-        "--schedule", "--seed", "--predictor", "--executor", "--workers", "--scheduler", "--timeout", "--store",
+        "--schedule", "--seed", "--predictor", "--learner", "--executor", "--workers", "--scheduler", "--timeout",
+        "--store",
     ),
     SWEEP: ("--alphas", "--ratios", "--sweep-seeds", "--plot"),
     COMPARE: ("--problems", "--rules", "--targets", "--alphas", "--ratios", "--out"),
