@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import Target, target_class
-from harness.runs.acting_spec import Control
+from harness.runs.acting_spec import Acts, Control
 from harness.runs.checkpoints import Keeper
 from harness.runs.rule_files import resolve
 from harness.runs.spec import RunSpec
@@ -40,21 +40,43 @@ def uniforms(streams, out):  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, eq=False)
-class Acting:
-    """What the lanes of a run in a world share."""
+class InWorld:
+    """What the lanes of a run in a world share, however they learn."""
 
     spec: RunSpec
     world: WorldInfo
     rule: Rule
     target: Target
 
+    @classmethod
+    def entering(cls, spec: RunSpec, how: Acts | None) -> Self:
+        """From data to something that runs."""
+        assert how is not None
+        learner = spec.learner
+        target = target_class(learner.target).over((how.v_min, how.v_max), learner.atoms, learner.projection)
+        return cls(spec, find_world(spec.place.problem), resolve(learner.rule), target)
+
+    def _axes(self, what: str) -> dict[str, Any]:
+        """Named, so that learners share worlds, exploration and first weights lane by lane: lanes are pairs."""
+        return dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": what}
+
+    def streams(self, seeds: range, what: str) -> Any:
+        """[lanes, 4], for compiled draws."""
+        return lane_streams(self.spec.root_seed, seeds, **self._axes(what))
+
+    def weights(self, seeds: range) -> list[np.random.Generator]:
+        """What first weights are drawn from."""
+        return generators(self.spec.root_seed, seeds, **self._axes("weights"))
+
+
+@dataclass(frozen=True, eq=False)
+class Acting(InWorld):
+    """An agent's lanes."""
+
     @staticmethod
     def of(spec: RunSpec) -> Acting:
-        """From data to something that runs."""
-        learner, control = spec.learner, spec.learner.control
-        assert control is not None
-        target = target_class(learner.target).over((control.v_min, control.v_max), learner.atoms, learner.projection)
-        made = Acting(spec, find_world(spec.place.problem), resolve(learner.rule), target)
+        """With its networks checked against the world."""
+        made = Acting.entering(spec, spec.learner.control)
         _ = made.agent.engine(made.world.observations, made.world.actions)
         return made
 
@@ -73,19 +95,12 @@ class Acting:
             activation=predictor.activation,
         )  # fmt: skip
 
-    def streams(self, seeds: range, what: str) -> Any:
-        """Named, so that agents share worlds, exploration and first weights lane by lane: lanes are pairs."""
-        axes = dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": what}
-        return lane_streams(self.spec.root_seed, seeds, **axes)
-
     def players(self, seeds: range) -> Players:
         """The lanes of these seeds, before their first step."""
-        axes: dict[str, Any] = dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": "weights"}
-        learner = self.spec.learner
+        learner, world = self.spec.learner, self.world
         return Players.start(
-            self.agent, self.world.observations, self.world.actions, generators(self.spec.root_seed, seeds, **axes),
-            learner.alpha, learner.beta,
-        )  # fmt: skip
+            self.agent, world.observations, world.actions, self.weights(seeds), learner.alpha, learner.beta
+        )
 
     def simulate(self, seeds: range, tick: Callable[[], None], keeper: Keeper | None = None) -> Trial:
         """Act until the last of the probe's times; with a keeper, from where its checkpoint is."""

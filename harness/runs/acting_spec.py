@@ -9,25 +9,15 @@ from algorithms.checks import positive, whole, within
 
 
 @dataclass(frozen=True)
-class Control:
-    """How a learner acts in a world and replays what it saw; α is the rate of Adam for θ.
+class Acts:
+    """What every learner in a world has: a discount, where the atoms of a law lie, and how it explores.
 
-    v_min, v_max   where the atoms of a law lie         metric   of the target: cramer, or kl (C51)
-    frozen         steps between two copies of the network that is bootstrapped from; 0: from θ itself
-    batch, every   transitions per update, and steps between two; nothing is learnt before `begin` steps
-    explore        ε falls from the first number to the second within `explore_steps` steps
+    explore   ε falls from the first number to the second within `explore_steps` steps
     """
 
     gamma: float = 0.99
     v_min: float = 0.0
     v_max: float = 100.0
-    metric: str = "cramer"
-    frozen: int = 0
-    w_optimiser: str = "sgd"
-    batch: int = 64
-    every: int = 4
-    capacity: int = 20_000
-    begin: int = 1_000
     explore: tuple[float, float] = (1.0, 0.05)
     explore_steps: int = 10_000
 
@@ -40,26 +30,47 @@ class Control:
             raise ValueError(f"explore must fall, got {self.explore}")
         if not self.v_min < self.v_max:
             raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
+        whole("explore_steps", self.explore_steps, 1)
+
+    def epsilon(self, step: int) -> float:
+        """The share of random actions at a step, or of a policy that is made then."""
+        first, last = self.explore
+        return first + (last - first) * min(1.0, step / self.explore_steps)
+
+
+@dataclass(frozen=True)
+class Control(Acts):
+    """How a learner acts in a world and replays what it saw; α is the rate of Adam for θ.
+
+    metric         of the target: cramer, or kl (C51)
+    frozen         steps between two copies of the network that is bootstrapped from; 0: from θ itself
+    batch, every   transitions per update, and steps between two; nothing is learnt before `begin` steps
+    """
+
+    metric: str = "cramer"
+    frozen: int = 0
+    w_optimiser: str = "sgd"
+    batch: int = 64
+    every: int = 4
+    capacity: int = 20_000
+    begin: int = 1_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         whole("frozen", self.frozen, 0)
-        for name in ("batch", "every", "capacity", "begin", "explore_steps"):
+        for name in ("batch", "every", "capacity", "begin"):
             whole(name, getattr(self, name), 1)
         if self.batch > min(self.capacity, self.begin):
             raise ValueError(
                 f"batch must fit the replay, {min(self.capacity, self.begin)} transitions at first, got {self.batch}"
             )
 
-    def epsilon(self, step: int) -> float:
-        """The share of random actions at a step."""
-        first, last = self.explore
-        return first + (last - first) * min(1.0, step / self.explore_steps)
-
 
 @dataclass(frozen=True)
-class Iteration:
+class Iteration(Acts):
     """Policy iteration in a world: a frozen ε-greedy policy is evaluated for some episodes, and then improved.
 
     episodes       of a lane, until what it has learnt is its next policy
-    explore        ε of a new policy: it falls from the first number to the second within `explore_steps` steps
     behave         a lane acts with at least this ε; where that is more than the policy's, ρ weighs the next action
     capacity       of the replay; 0: each transition is used once, as it comes
     batch          transitions per update, where there is a replay; their next actions are drawn from the policy anew
@@ -67,38 +78,25 @@ class Iteration:
     """
 
     gamma: float = 0.9
-    v_min: float = 0.0
     v_max: float = 10.0
-    episodes: int = 20
     explore: tuple[float, float] = (0.1, 0.02)
-    explore_steps: int = 10_000
+    episodes: int = 20
     behave: float = 0.0
     capacity: int = 0
     batch: int = 1
     scale: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("gamma", "v_min", "v_max", "behave"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        within("gamma", self.gamma, 0.0, 1.0)
-        within("explore", self.explore, 0.0, 1.0)
+        super().__post_init__()
+        object.__setattr__(self, "behave", float(self.behave))
         within("behave", self.behave, 0.0, 1.0)
-        if self.explore[1] > self.explore[0]:
-            raise ValueError(f"explore must fall, got {self.explore}")
-        if not self.v_min < self.v_max:
-            raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
         whole("capacity", self.capacity, 0)
-        for name in ("episodes", "explore_steps", "batch"):
+        for name in ("episodes", "batch"):
             whole(name, getattr(self, name), 1)
         if self.batch > max(self.capacity, 1):
             raise ValueError(f"batch must fit the replay, {max(self.capacity, 1)} transitions, got {self.batch}")
         for part in self.scale:
             positive("scale", part)
-
-    def epsilon(self, step: int) -> float:
-        """Of a policy that is made at a step."""
-        first, last = self.explore
-        return first + (last - first) * min(1.0, step / self.explore_steps)
 
 
 def control_of(values: dict[str, Any] | None) -> Control | None:

@@ -14,37 +14,25 @@ from algorithms.engines.network_batches import Lesson
 from algorithms.engines.small import SmallEngine
 from algorithms.experience.replay import Replay
 from algorithms.policy_iteration import Evaluators
-from algorithms.rule import Rule
-from algorithms.streams import generators, lane_streams
-from algorithms.targets import CdfTarget, Target, target_class
-from harness.runs.acting import LOOK, NAMES, Book, uniforms
+from algorithms.targets import CdfTarget
+from harness.runs.acting import LOOK, NAMES, Book, InWorld, uniforms
 from harness.runs.acting_spec import Iteration
 from harness.runs.checkpoints import Keeper
-from harness.runs.rule_files import resolve
 from harness.runs.spec import RunSpec
 from harness.runs.trial import Trial
-from harness.worlds.world import WorldInfo, find_world
 
 
 @dataclass(frozen=True, eq=False)
-class Iterating:
-    """What the lanes of a run share."""
-
-    spec: RunSpec
-    world: WorldInfo
-    rule: Rule
-    target: Target
+class Iterating(InWorld):
+    """Lanes of policy iteration."""
 
     @staticmethod
     def of(spec: RunSpec) -> Iterating:
-        """From data to something that runs."""
-        learner, how = spec.learner, spec.learner.iteration
-        assert how is not None
-        target = target_class(learner.target).over((how.v_min, how.v_max), learner.atoms, learner.projection)
-        made = Iterating(spec, find_world(spec.place.problem), resolve(learner.rule), target)
+        """With its network and its scale checked against the world."""
+        made = Iterating.entering(spec, spec.learner.iteration)
         shape("scale", made.scale, (made.world.observations,))
-        if learner.predictor.kind != "mlp":
-            raise ValueError(f"policy iteration needs a network, as in 'mlp(50)', got {learner.predictor.kind!r}")
+        if spec.learner.predictor.kind != "mlp":
+            raise ValueError(f"policy iteration needs a network, as in 'mlp(50)', got {spec.learner.predictor.kind!r}")
         return made
 
     @property
@@ -65,18 +53,9 @@ class Iterating:
         sizes = (self.world.observations + self.world.actions, *predictor.hidden)
         return SmallEngine(self.rule, sizes, self.target, activation=predictor.activation, pinned=predictor.pinned)
 
-    def _axes(self, what: str) -> dict[str, Any]:
-        """Named, so that rules share worlds, exploration and first weights lane by lane: lanes are pairs."""
-        return dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": what}
-
-    def _streams(self, seeds: range, what: str) -> Any:
-        return lane_streams(self.spec.root_seed, seeds, **self._axes(what))
-
     def evaluators(self, seeds: range) -> Evaluators:
         """The lanes of these seeds, before their first step."""
-        theta = self.spec.learner.spread * self.engine.init(
-            generators(self.spec.root_seed, seeds, **self._axes("weights"))
-        )
+        theta = self.spec.learner.spread * self.engine.init(self.weights(seeds))
         return Evaluators(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0))
 
     def simulate(self, seeds: range, tick: Callable[[], None], keeper: Keeper | None = None) -> Trial:
@@ -117,13 +96,13 @@ class _Walk:
     def __init__(self, run: Iterating, seeds: range) -> None:
         self.run, self.how, self.done = run, run.how, 0
         self.lanes = run.evaluators(seeds)
-        self.world = run.world.make(run._streams(seeds, "world"))
+        self.world = run.world.make(run.streams(seeds, "world"))
         self.book = Book(len(seeds), self.how.gamma)
-        self._explores, self._draws = run._streams(seeds, "exploration"), np.empty((len(seeds), 4))
+        self._explores, self._draws = run.streams(seeds, "exploration"), np.empty((len(seeds), 4))
         self._replay = None
         if self.how.capacity:
-            self._replay = Replay(run._streams(seeds, "replay"), self.how.capacity, run.world.observations)
-        self._afresh = run._streams(seeds, "next actions")
+            self._replay = Replay(run.streams(seeds, "replay"), self.how.capacity, run.world.observations)
+        self._afresh = run.streams(seeds, "next actions")
         self._schedule = run.spec.learner.schedule.make()
         uniforms(self._explores, self._draws)
         self._next = self._choose(self._seen(), 2)
