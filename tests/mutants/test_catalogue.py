@@ -36,7 +36,6 @@ def functions_in(file):
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_fault_can_be_applied_and_is_still_python(room):
     for mutant in ROOMS[room]:
