@@ -20,7 +20,7 @@ MUTANTS = (
         "control: agents act by their logits, not by their law",
         VALUES,
         "mass, stack.support)",
-        "mass, mass)",
+        "mass, stack.support) * 0.0",
         ("claim:control/cartpole-v0/c51/learns", MEANS),
     ),
     Mutant(
