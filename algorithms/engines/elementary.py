@@ -51,20 +51,21 @@ def _parts(x):
     return _power_of_two(rounded), q * r * r + r
 
 
-@inlined(EXACT)
+# The following are called from Python too, where the work of a step is counted.
+@inlined(EXACT, no_cpython_wrapper=False)
 def exp(x):
     """eˣ."""
     power, q = _parts(x)
     return power * q + power
 
 
-@inlined(EXACT)
+@inlined(EXACT, no_cpython_wrapper=False)
 def sigmoid(x):
     """1 / (1 + e⁻ˣ)."""
     return 1.0 / (1.0 + exp(-x))
 
 
-@inlined(EXACT)
+@inlined(EXACT, no_cpython_wrapper=False)
 def tanh(x):
     """expm1(2x) / (expm1(2x) + 2), which keeps its relative precision near 0; 1 − tanh(20) is below rounding."""
     x = 20.0 if x > 20.0 else (-20.0 if x < -20.0 else x)

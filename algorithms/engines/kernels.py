@@ -7,7 +7,6 @@ kernel. So the kernel is cached on disk once, and a changed rule can never run a
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numba import types
 
@@ -24,6 +23,7 @@ from algorithms.compiling import (
     Number,
     Streams,
     compiled,
+    helper,
     inlined,
 )  # fmt: skip
 from algorithms.experience.draws import Sampling, draw
@@ -218,7 +218,7 @@ def room(n, k):
     return np.zeros((4, n + 1)), np.zeros((n, k)), np.zeros((n, k))
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False)
+@helper(FASTMATH)
 def _run_lane(lane, lanes, moves, table, data, lookup, rule, snapshots, work, before_theta, before_w):
     theta, w = lanes.theta[lane], lanes.w[lane]
     theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]

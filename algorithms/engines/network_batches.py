@@ -15,7 +15,7 @@ from algorithms.compiling import Floats1, Floats2, Floats3, Integer, Integers1, 
 from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.engines.kernels import Lookup, RuleFunction, Sample, Samples, project
 from algorithms.engines.network_heads import at_the_head, atoms_of
-from algorithms.engines.network_kernels import Network, backward, forward, room, units_of
+from algorithms.engines.network_kernels import Network, collect, descend, forward, room, units_of
 from algorithms.engines.small import SmallEngine
 
 
@@ -54,9 +54,9 @@ def _learn(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows
                 healthy = False
                 break
             if each == 1:
-                backward(theta[lane, 0], w[lane, 0], theta[lane, 0], w[lane, 0], net, unit, alpha, beta, keep)
+                descend(theta[lane, 0], w[lane, 0], net, unit, alpha, beta, keep)
             else:
-                backward(theta[lane, 0], w[lane, 0], sums[0, 0], sums[1, 0], net, unit, -1.0, 1.0, 1.0)
+                collect(theta[lane, 0], w[lane, 0], sums[0, 0], sums[1, 0], net, unit)
         if not healthy:
             update.died[lane] = update.now
             theta[lane, :, :] = np.nan

@@ -6,10 +6,9 @@ The same maps as heads.py, one sample at a time.
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from algorithms.compiling import FASTMATH, Floats1, inlined
+from algorithms.compiling import FASTMATH, Floats1, helper, inlined
 from algorithms.engines.elementary import EXACT, exp
 
 VALUE, CDF, PINNED = range(3)
@@ -31,13 +30,13 @@ class Atoms(NamedTuple):
     shifted: Floats1
 
 
-@nb.njit(_nrt=False)
+@helper()
 def atoms_of(rows):
     """The rows of one array, by name."""
     return Atoms(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8], rows[9])
 
 
-@nb.njit(fastmath=EXACT, error_model="numpy")
+@helper(EXACT, error_model="numpy")
 def softmax(y, mass):
     """Masses of all atoms; where there is one logit less than atoms, the last is pinned at 0."""
     logits, atoms = y.shape[0], mass.shape[0]

@@ -13,7 +13,6 @@ lock either: lanes run on ordinary threads.
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
 from algorithms.compiling import (
@@ -26,6 +25,7 @@ from algorithms.compiling import (
     Integers1,
     Integers2,
     compiled,
+    helper,
     inlined,
 )
 from algorithms.engines.elementary import EXACT, sigmoid, tanh
@@ -89,7 +89,7 @@ class Units(NamedTuple):
     e: Floats1
 
 
-@nb.njit(_nrt=False)
+@helper()
 def units_of(rows):
     """The rows of one array, by name."""
     return Units(
@@ -97,7 +97,7 @@ def units_of(rows):
     )
 
 
-@nb.njit(fastmath=EXACT, error_model="numpy")
+@helper(EXACT, error_model="numpy")
 def _activate(unit, low, high, kind):
     """h = σ(a), σ'(a), Rh = σ'(a)Ra and σ''(a)Ra of a layer's units; h' and σ'(a')."""
     first, last = np.uint64(low), np.uint64(high)
@@ -155,9 +155,14 @@ def forward(theta, w, x, x_next, net, unit):
         rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
         unit.h[low + rows], unit.h_next[low + rows], unit.rh[low + rows] = 1.0, 1.0, 0.0
         a, a_next, ra = unit.a[top : top + columns], unit.a_next[top : top + columns], unit.ra[top : top + columns]
+        end = net.weight[layer] + (rows + 1) * columns
+        bias, bias_aux = theta[end - columns : end], w[end - columns : end]
         for j in range(columns):
-            a[j], a_next[j], ra[j] = 0.0, 0.0, 0.0
-        for i in range(rows + 1):
+            a[j] = bias[j]
+            a_next[j] = bias[j]
+        for j in range(columns):
+            ra[j] = bias_aux[j]
+        for i in range(rows):
             h, h_next, rh = unit.h[low + i], unit.h_next[low + i], unit.rh[low + i]
             if h == 0.0 and h_next == 0.0 and rh == 0.0:  # a state as one-hot input touches one row of many
                 continue
@@ -173,8 +178,47 @@ def forward(theta, w, x, x_next, net, unit):
 
 
 @inlined(FASTMATH)
-def backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
-    """Cotangents layer by layer; θ_out ← θ_out − αG_θ and w_out ← keep·w_out + βG_w on the way. See mlp._backward."""
+def _pass_down(unit, here, curvature, on_a, on_next, on_ra, through):
+    """The cotangents of a unit's sums, from those of its outputs. See mlp._backward."""
+    slope = unit.slope[here]
+    if curvature:
+        unit.c[here] = slope * (on_a + through) + unit.bend[here] * on_ra
+    else:
+        unit.c[here] = slope * on_a
+    unit.c_next[here] = unit.slope_next[here] * on_next
+    unit.e[here] = slope * on_ra
+
+
+@inlined(FASTMATH)
+def descend(theta, w, net, unit, alpha, beta, keep):
+    """Cotangents layer by layer; θ ← θ − αG_θ and w ← keep·w + βG_w on the way: a row is read once, and changed."""
+    for layer in range(net.weight.shape[0] - 1, -1, -1):
+        rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
+        c, c_next, e = unit.c[top : top + columns], unit.c_next[top : top + columns], unit.e[top : top + columns]
+        for i in range(rows + 1):
+            here, at = low + i, net.weight[layer] + i * columns
+            h, h_next, g = -alpha * unit.h[here], -alpha * unit.h_next[here], beta * unit.h[here]
+            rh = -alpha * unit.rh[here] if net.curvature else 0.0
+            row, aux = theta[at : at + columns], w[at : at + columns]
+            if layer > 0 and i < rows:
+                on_a, on_next, on_ra, through = 0.0, 0.0, 0.0, 0.0
+                for j in range(columns):
+                    on_a += row[j] * c[j]
+                    on_next += row[j] * c_next[j]
+                    on_ra += row[j] * e[j]
+                    through += aux[j] * e[j]
+                    row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
+                    aux[j] = keep * aux[j] + g * e[j]
+                _pass_down(unit, here, net.curvature, on_a, on_next, on_ra, through)
+            elif h != 0.0 or h_next != 0.0 or keep != 1.0:
+                for j in range(columns):
+                    row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
+                    aux[j] = keep * aux[j] + g * e[j]
+
+
+@inlined(FASTMATH)
+def collect(theta, w, g_theta, g_w, net, unit):
+    """The same pass, but G_θ and G_w are added to other arrays."""
     for layer in range(net.weight.shape[0] - 1, -1, -1):
         rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
         c, c_next, e = unit.c[top : top + columns], unit.c_next[top : top + columns], unit.e[top : top + columns]
@@ -188,55 +232,15 @@ def backward(theta, w, theta_out, w_out, net, unit, alpha, beta, keep):
                     on_next += row[j] * c_next[j]
                     on_ra += row[j] * e[j]
                     through += aux[j] * e[j]
-                slope = unit.slope[here]
-                if net.curvature:
-                    unit.c[here] = slope * (on_a + through) + unit.bend[here] * on_ra
-                else:
-                    unit.c[here] = slope * on_a
-                unit.c_next[here] = unit.slope_next[here] * on_next
-                unit.e[here] = slope * on_ra
-            h, h_next = -alpha * unit.h[here], -alpha * unit.h_next[here]
-            rh = -alpha * unit.rh[here] if net.curvature else 0.0
+                _pass_down(unit, here, net.curvature, on_a, on_next, on_ra, through)
+            h, h_next = unit.h[here], unit.h_next[here]
+            rh = unit.rh[here] if net.curvature else 0.0
             if h != 0.0 or h_next != 0.0 or rh != 0.0:
-                to = theta_out[at : at + columns]
+                to, to_w = g_theta[at : at + columns], g_w[at : at + columns]
                 for j in range(columns):
                     to[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
-            h = beta * unit.h[here]
-            if h != 0.0 or keep != 1.0:
-                to = w_out[at : at + columns]
                 for j in range(columns):
-                    to[j] = keep * to[j] + h * e[j]
-
-
-@nb.njit(fastmath=FASTMATH, _nrt=False)
-def _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom):
-    theta, w = lanes.theta[lane], lanes.w[lane]
-    theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]
-    stream, here, due = lanes.rng[lane], lanes.state[lane], 0
-    length = moves.alpha_factor.shape[0]
-    for step in range(length + 1):
-        due = write_due(snapshots, due, moves.first + step, lane, theta, w, theta_mean, w_mean)
-        if step == length or lanes.died[lane] >= 0:
-            continue
-        alpha, beta = moves.alpha[lane] * moves.alpha_factor[step], moves.beta[lane] * moves.beta_factor[step]
-        left, outcome, here = draw(stream, table, here)
-        right = table.next_state[outcome]
-        at = Sample(left, right, lookup.pair[outcome], lookup.ratio[outcome], lookup.rho[outcome])
-        forward(theta[0], w[0], data.x[left], data.x[right], net, unit)
-        if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
-            lanes.died[lane] = moves.first + step
-            theta[:, :] = np.nan
-            w[:, :] = np.nan
-            continue
-        if moves.averaging:
-            lanes.mass[lane] += alpha
-            average(theta_mean, theta, alpha / lanes.mass[lane])
-            average(w_mean, w, alpha / lanes.mass[lane])
-        backward(theta[0], w[0], theta[0], w[0], net, unit, alpha, beta, 1.0 - beta * moves.w_decay)
-        if moves.radius < np.inf:
-            project(theta, moves.radius)
-            project(w, moves.radius)
-    lanes.state[lane] = here
+                    to_w[j] += h * e[j]
 
 
 @compiled(
@@ -247,7 +251,33 @@ def run(lanes, moves, table, data, net, lookup, rule, snapshots, unit_rows, atom
     """Run lanes begin … end − 1, starting at step `first`. The rows are room to work in: one set a thread."""
     unit, atom = units_of(unit_rows), atoms_of(atom_rows)
     for lane in range(begin, end):
-        _run_lane(lane, lanes, moves, table, data, net, lookup, rule, snapshots, unit, atom)
+        theta, w = lanes.theta[lane], lanes.w[lane]
+        theta_mean, w_mean = lanes.theta_mean[lane], lanes.w_mean[lane]
+        stream, here, due = lanes.rng[lane], lanes.state[lane], 0
+        length = moves.alpha_factor.shape[0]
+        for step in range(length + 1):
+            due = write_due(snapshots, due, moves.first + step, lane, theta, w, theta_mean, w_mean)
+            if step == length or lanes.died[lane] >= 0:
+                continue
+            alpha, beta = moves.alpha[lane] * moves.alpha_factor[step], moves.beta[lane] * moves.beta_factor[step]
+            left, outcome, here = draw(stream, table, here)
+            right = table.next_state[outcome]
+            at = Sample(left, right, lookup.pair[outcome], lookup.ratio[outcome], lookup.rho[outcome])
+            forward(theta[0], w[0], data.x[left], data.x[right], net, unit)
+            if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
+                lanes.died[lane] = moves.first + step
+                theta[:, :] = np.nan
+                w[:, :] = np.nan
+                continue
+            if moves.averaging:
+                lanes.mass[lane] += alpha
+                average(theta_mean, theta, alpha / lanes.mass[lane])
+                average(w_mean, w, alpha / lanes.mass[lane])
+            descend(theta[0], w[0], net, unit, alpha, beta, 1.0 - beta * moves.w_decay)
+            if moves.radius < np.inf:
+                project(theta, moves.radius)
+                project(w, moves.radius)
+        lanes.state[lane] = here
 
 
 @compiled(
@@ -255,7 +285,7 @@ def run(lanes, moves, table, data, net, lookup, rule, snapshots, unit_rows, atom
     fastmath=True, bare=True,
 )  # fmt: skip
 def directions(theta, w, data, net, actions, rule, rho, g_theta, g_w, unit_rows, atom_rows):
-    """Add the directions of the samples to g_theta and g_w: steps of size (−1, 1). Samples are ordered lane by lane.
+    """Add the directions of the samples to g_theta and g_w. Samples are ordered lane by lane.
 
     actions  [samples, 2]: the action, and the next one or GREEDY
     """
@@ -265,4 +295,4 @@ def directions(theta, w, data, net, actions, rule, rho, g_theta, g_w, unit_rows,
         at = Sample(i, i, i, i, rho[i])
         forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
         at_the_head(unit, atom, net, data, at, actions[i, 0], actions[i, 1], rule)
-        backward(theta[lane, 0], w[lane, 0], g_theta[lane, 0], g_w[lane, 0], net, unit, -1.0, 1.0, 1.0)
+        collect(theta[lane, 0], w[lane, 0], g_theta[lane, 0], g_w[lane, 0], net, unit)

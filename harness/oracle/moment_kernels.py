@@ -12,8 +12,6 @@ which the records would cost at every call.
 
 from typing import NamedTuple
 
-import numba as nb
-
 from algorithms.compiling import (
     FASTMATH,
     Flag,
@@ -25,6 +23,7 @@ from algorithms.compiling import (
     Integers2,
     Number,
     compiled,
+    helper,
 )  # fmt: skip
 
 
@@ -84,7 +83,7 @@ class Room(NamedTuple):
     spread: Floats2
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False)
+@helper(FASTMATH)
 def _read(rows, count, x, x_next, n, k, at, out):
     """out[a] ← Pᵀ applied to the block of row a that starts at `at`: f, f', u of each output."""
     for a in range(count):
@@ -98,7 +97,7 @@ def _read(rows, count, x, x_next, n, k, at, out):
             out[a, j], out[a, n + j], out[a, 2 * n + j] = f, f_next, u
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False)
+@helper(FASTMATH)
 def _times_b(rows, count, maps, o, n, alpha, beta, out):
     """out[a] ← B rows[a], with the step sizes: α in the rows of θ, β in those of w."""
     for a in range(count):
@@ -109,7 +108,7 @@ def _times_b(rows, count, maps, o, n, alpha, beta, out):
             out[a, i] = (alpha if i < 2 * n else beta) * total
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False)
+@helper(FASTMATH)
 def _transition(now, after, maps, shape, room, o, alpha, beta, keep, write):
     """Add what transition o makes of its state's moments to its next slot; below the diagonal only."""
     n, k = shape.outputs, maps.features.shape[1]
@@ -190,7 +189,7 @@ def _transition(now, after, maps, shape, room, o, alpha, beta, keep, write):
     after.chance[to] += p * chance
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False)
+@helper(FASTMATH)
 def _advance(now, after, maps, shape, room, alpha, beta, keep, write):
     """after ← the moments one transition later; what ended begins anew at the start distribution."""
     slots, side = now.mean.shape
@@ -216,7 +215,7 @@ def _advance(now, after, maps, shape, room, alpha, beta, keep, write):
                 after.second[s, c, a] = after.second[s, a, c]
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False)
+@helper(FASTMATH)
 def _add_rows(now, source, to, count, weight, replace):
     """y[to …] ← weight·y[source …], added to what was there unless `replace`: rows, columns and means."""
     slots, side = now.mean.shape
@@ -232,7 +231,7 @@ def _add_rows(now, source, to, count, weight, replace):
                 second[a, to + i] = old * second[a, to + i] + weight * second[a, source + i]
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False)
+@helper(FASTMATH)
 def _measure(now, forms, at, scale, mean, out):
     """E of the d numbers that start at `at`, times `scale`, and of each form. False if one is not finite, or huge."""
     slots = now.mean.shape[0]

@@ -51,6 +51,13 @@ MUTANTS = (
         ("claim:engines/small/depth=1,tanh/gtd2/written-out",),
     ),
     Mutant(
+        "small: in a run theta's step forgets the tangent's rows",
+        KERNELS,
+        "through += aux[j] * e[j]\n                    row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]",
+        "through += aux[j] * e[j]\n                    row[j] += h * c[j] + h_next * c_next[j]",
+        ("claim:engines/small/loop/plain/gtd2",),
+    ),
+    Mutant(
         "small: kappa's decay ignored in a run",
         KERNELS,
         "alpha, beta, 1.0 - beta * moves.w_decay)",
@@ -60,14 +67,14 @@ MUTANTS = (
     Mutant(
         "small: rows of w that no input touches do not decay",
         KERNELS,
-        "if h != 0.0 or keep != 1.0:",
-        "if h != 0.0:",
+        "elif h != 0.0 or h_next != 0.0 or keep != 1.0:",
+        "elif h != 0.0 or h_next != 0.0:",
         ("test:tests/algorithms/engines/test_small.py::test_a_run_is_the_torch_loops",),
     ),
     Mutant(
         "small: only theta is projected",
         KERNELS,
-        "            project(w, moves.radius)\n",
+        "                project(w, moves.radius)\n",
         "",
         ("claim:engines/small/loop/projected/gtd2",),
     ),
