@@ -135,11 +135,11 @@ def _maker(engine: str, rule: Rule) -> Maker:
 
 
 def _wide(engine: str, setting: Setting) -> list[Network]:
-    """One hidden layer, 10³ to 10⁷ parameters, in ci to 10⁶; explicit Hessians only up to 5000."""
+    """One hidden layer, 10³ to 10⁷ parameters, in ci to 10⁶; explicit Hessians only up to 3000."""
     from harness.cost.peers import Network
 
     if engine == "explicit-hessian":
-        return [Network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360, 480, 600)]
+        return [Network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360)]
     hidden = (15, 50, 150, 500, 1_500, 15_000, *(() if setting.profile == "ci" else (150_000,)))
     return [Network(INPUTS, (units,), ATOMS) for units in hidden]
 

@@ -36,8 +36,8 @@ SWAPPED_STEPS = (1.0, 0.03)
 NETWORK = PredictorSpec("mlp", (2,), pinned=True, inputs="most-features")
 NETWORK_ATOMS, NETWORK_RADIUS, NETWORK_OFFSET = 6, 10.0, 10_000.0
 NETWORK_STEPS = (0.003, 0.3)
-LANES, NETWORK_LANES, CONTROL_LANES = 16, 32, 8
-NETWORK_LIMIT = {"J": 0.03, "gradient": 0.10}  # the second takes more lanes than these to decide
+LANES, NETWORK_LANES, CONTROL_LANES = 16, 64, 8
+NETWORK_LIMIT = {"J": 0.03, "gradient": 0.10}
 
 
 def claims(rules: tuple[Rule, ...]) -> list[Claim]:
@@ -57,11 +57,15 @@ def decades(steps: int, first: int = 1000, per_decade: int = 4) -> Integers:
 
 
 def table_run(
-    rule: Rule, setting: Setting, schedule: StepSchedule = ROBBINS_MONRO, steps: tuple[float, float] = (ALPHA, BETA)
+    rule: Rule,
+    setting: Setting,
+    schedule: StepSchedule = ROBBINS_MONRO,
+    steps: tuple[float, float] = (ALPHA, BETA),
+    lanes: int = LANES,
 ) -> Request:
     """A table of logits on the random MDP."""
     return request(
-        rule, INTERIOR, LANES, setting, "limit", decades(STEPS[setting.profile]), *steps,
+        rule, INTERIOR, lanes, setting, "limit", decades(STEPS[setting.profile]), *steps,
         metrics=("J", "gradient", "w_gap"), target="cdf", atoms=INTERIOR_ATOMS, predictor=TABLE, schedule=schedule,
         radius=RADIUS, spread=0.5, cohort=8,
     )  # fmt: skip
@@ -249,10 +253,10 @@ def controls() -> list[Claim]:
     """Steps that break the theorem's conditions, and an algorithm without its curvature term."""
 
     def summable(setting: Setting) -> list[Need]:
-        return [table_run(gtd2, setting, SUMMABLE)]
+        return [table_run(gtd2, setting, SUMMABLE, lanes=CONTROL_LANES)]
 
     def swapped(setting: Setting) -> list[Need]:
-        return [table_run(gtd2, setting, SWAPPED, SWAPPED_STEPS)]
+        return [table_run(gtd2, setting, SWAPPED, SWAPPED_STEPS, CONTROL_LANES)]
 
     def flat(setting: Setting) -> list[Need]:
         rule = greedy_gq(1.0)  # TDC's cotangents, without curvature
