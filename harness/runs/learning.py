@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Weights up to which a network runs compiled, unless the predictor names its engine: as far as was measured, and the
 # small engine was ahead everywhere (one transition a step; docs/measuring.md, "The small engine").
-LARGEST_SMALL = 4_000_000
+LARGEST_SMALL = 20_000_000
 ALONG = ("J", "gradient", "w_gap")  # what needs θ and w, not predictions alone
 SPECTRUM = ("rank", "condition")  # of E Σφφᵀ: Theorem 2 asks for rank d
 
