@@ -35,6 +35,12 @@ Floats1 = Annotated[Floats, _F1]
 Floats2 = Annotated[Floats, _F2]
 Floats3 = Annotated[Floats, _F3]
 Floats4 = Annotated[Floats, _F4]
+# The same where a kernel has a form in single precision: weights, and what is added to them.
+REAL = "float32 in the single form"
+Reals1 = Annotated[Floats, _F1, REAL]
+Reals2 = Annotated[Floats, _F2, REAL]
+Reals3 = Annotated[Floats, _F3, REAL]
+Reals4 = Annotated[Floats, _F4, REAL]
 Integers1 = Annotated[Integers, _I1]
 Integers2 = Annotated[Integers, _I2]
 Singles2 = Annotated[NDArray[np.float32], types.Array(types.float32, 2, "C")]
@@ -46,13 +52,14 @@ Integer = Annotated[int, types.int64]
 Flag = Annotated[bool, types.boolean]
 
 
-def type_of(field: Any) -> Any:
+def type_of(field: Any, single: bool = False) -> Any:
     """numba's type of one of the names above, or of a NamedTuple whose fields are annotated with them."""
     if isinstance(field, types.Type):
         return field
     if not hasattr(field, "_fields"):
-        return get_args(field)[1]
-    fields = [type_of(hint) for hint in get_type_hints(field, include_extras=True).values()]
+        found = get_args(field)[1]
+        return found.copy(dtype=types.float32) if single and REAL in get_args(field) else found
+    fields = [type_of(hint, single) for hint in get_type_hints(field, include_extras=True).values()]
     if len(set(fields)) == 1:  # numba has another type for records of one kind
         return types.NamedUniTuple(fields[0], len(fields), field)
     return types.NamedTuple(fields, field)
@@ -61,15 +68,27 @@ def type_of(field: Any) -> Any:
 class Compiled:
     """A function that is compiled when it is first called, or loaded from the disk cache."""
 
-    def __init__(self, function: Callable[..., Any], signature: Any, options: dict[str, Any]) -> None:
-        self.py_func, self._signature, self._options = function, signature, options
+    def __init__(self, function: Callable[..., Any], returns: Any, arguments: Any, options: dict[str, Any]) -> None:
+        self.py_func, self._returns, self._arguments, self._options = function, returns, arguments, options
 
     @cached_property
     def dispatcher(self) -> Any:
         """numba's function."""
+        return self._compile(False)
+
+    @cached_property
+    def single(self) -> Any:
+        """The same in single precision, where its arguments say REAL."""
+        return self._compile(True)
+
+    def of(self, dtype: Any) -> Any:
+        """The one for weights of this type."""
+        return self.single if dtype == np.float32 else self.dispatcher
+
+    def _compile(self, single: bool) -> Any:
         made = nb.njit(**self._options)(self.py_func)
         made._cache = _disk_cache(self.py_func)
-        made.compile(self._signature)
+        made.compile(self._returns(*(type_of(each, single) for each in self._arguments)))
         made.disable_compile()
         return made
 
@@ -88,7 +107,7 @@ def compiled(
     options: dict[str, Any] = {"fastmath": FASTMATH if fastmath else False, "no_cfunc_wrapper": returns is types.void}
     if bare:
         options |= {"_nrt": False, "nogil": True}
-    return lambda function: Compiled(function, returns(*map(type_of, arguments)), options)
+    return lambda function: Compiled(function, returns, arguments, options)
 
 
 def inlined(fastmath: Any = False, **options: Any) -> Callable[[Any], Any]:

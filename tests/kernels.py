@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from algorithms.compiling import Compiled
+from algorithms.engines import network_kernels
 
 MODULES = (
     "algorithms.experience.draws", "algorithms.experience.replay", "algorithms.engines.kernels",
@@ -19,6 +20,7 @@ def main() -> None:
             for each in value.values() if isinstance(value, dict) else [value]:
                 if isinstance(each, Compiled):
                     _ = each.dispatcher
+    _ = network_kernels.run.single, network_kernels.directions.single
 
 
 if __name__ == "__main__":

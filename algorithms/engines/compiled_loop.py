@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -58,6 +59,8 @@ class Curves:
 class CompiledLoop(ABC):
     """One rule on one table of transitions: tables that every kernel reads, `start` and `run`."""
 
+    dtype: np.dtype[Any] = np.dtype(np.float64)  # of the weights
+
     def __init__(self, rule: Rule, table: TransitionTable, inputs: ArrayLike, target: Affine, what: str) -> None:
         self.rule, self.table, self.target = rule, table, target
         features = finite(what, inputs)
@@ -93,7 +96,7 @@ class CompiledLoop(ABC):
         theta = finite("theta", theta)
         n, k = self.parameters
         shape("theta", theta, (n, k) if theta.ndim == 2 else (lanes, n, k))
-        begin = np.array(np.broadcast_to(theta, (lanes, n, k)), order="C")
+        begin = np.array(np.broadcast_to(theta, (lanes, n, k)), dtype=self.dtype, order="C")
         w, theta_mean, w_mean = (np.zeros_like(begin) for _ in range(3))
         sampler = Sampler(self.table, streams)
         return LaneState(begin, w, theta_mean, w_mean, np.zeros(lanes), sampler, np.full(lanes, -1))
@@ -131,7 +134,7 @@ class CompiledLoop(ABC):
         if len(at) and not (state.steps <= at[0] and at[-1] <= state.steps + steps):
             raise ValueError(f"snapshots must be in [{state.steps}, {state.steps + steps}], got {at[0]} … {at[-1]}")
         shapes = [len(at), len(at) if keep_w else 0, *[len(at) if average else 0] * 2]
-        out = [np.empty((count, lanes, n, k)) for count in shapes]
+        out = [np.empty((count, lanes, n, k), self.dtype) for count in shapes]
         lanes_now = kernels.Lanes(
             state.theta, state.w, state.theta_mean, state.w_mean, state.mass, state.sampler.streams,
             state.sampler.state, state.died,
@@ -150,6 +153,9 @@ class CompiledLoop(ABC):
         shape("theta", state.theta, (len(state.theta), *self.parameters))
         for name in ("w", "theta_mean", "w_mean"):
             shape(name, getattr(state, name), state.theta.shape)
+        for name in ("theta", "w", "theta_mean", "w_mean"):
+            if getattr(state, name).dtype != self.dtype:
+                raise ValueError(f"{name} must be of type {self.dtype}, got {getattr(state, name).dtype}")
         for name in ("mass", "died"):
             shape(name, getattr(state, name), state.theta.shape[:1])
         shape("streams", state.sampler.streams, (len(state.theta), 4))

@@ -16,11 +16,13 @@ from algorithms.compiling import (
     Floats1,
     Floats2,
     Floats3,
-    Floats4,
     Integer,
     Integers1,
     Integers2,
     Number,
+    Reals2,
+    Reals3,
+    Reals4,
     Streams,
     compiled,
     helper,
@@ -36,10 +38,10 @@ RuleFunction = types.FunctionType(RULE_SIGNATURE)
 class Lanes(NamedTuple):
     """State of the lanes:  theta, w, theta_mean, w_mean  [lanes, n, k]   mass, state, died  [lanes]."""
 
-    theta: Floats3
-    w: Floats3
-    theta_mean: Floats3
-    w_mean: Floats3
+    theta: Reals3
+    w: Reals3
+    theta_mean: Reals3
+    w_mean: Reals3
     mass: Floats1
     rng: Streams
     state: Integers1
@@ -63,13 +65,19 @@ class Moves(NamedTuple):
 class Samples(NamedTuple):
     """What a step reads:  x, x_next  [rows, k]   T and t  [pairs, …]   a linear rule's coefficients  [ratios, 3, 2]."""
 
-    x: Floats2
-    x_next: Floats2
+    x: Reals2
+    x_next: Reals2
     row: Integers2
-    weight: Floats3
-    constant: Floats2
+    weight: Reals3
+    constant: Reals2
     linear: Flag
-    coefficients: Floats3
+    coefficients: Reals3
+
+    def of(self, dtype):
+        """The same for weights of this type."""
+        parts = self._asdict()
+        real = ("x", "x_next", "weight", "constant", "coefficients")
+        return Samples(**(parts | {name: parts[name].astype(dtype, copy=False) for name in real}))
 
 
 class Lookup(NamedTuple):
@@ -84,10 +92,10 @@ class Snapshots(NamedTuple):
     """at[i] is the number of steps taken when the i-th is written; an array that is not requested has no rows."""
 
     at: Integers1
-    theta: Floats4
-    w: Floats4
-    theta_mean: Floats4
-    w_mean: Floats4
+    theta: Reals4
+    w: Reals4
+    theta_mean: Reals4
+    w_mean: Reals4
 
 
 class Sample(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algorithms.checks import Floats, Integers
-from algorithms.compiling import Floats1, Floats2, Floats3, Integer, Integers1, Number, compiled
+from algorithms.compiling import Floats1, Integer, Integers1, Number, Reals2, Reals3, compiled
 from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.engines.kernels import Lookup, RuleFunction, Sample, Samples, project
 from algorithms.engines.network_heads import at_the_head, atoms_of
@@ -31,7 +31,7 @@ class Update(NamedTuple):
 
 
 @compiled(
-    Floats3, Floats3, Samples, Lookup, Network, RuleFunction, Update, Floats3, Floats2, Floats2,
+    Reals3, Reals3, Samples, Lookup, Network, RuleFunction, Update, Reals3, Reals2, Reals2,
     fastmath=True, bare=True,
 )  # fmt: skip
 def _learn(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):  # type: ignore[no-untyped-def]
@@ -86,7 +86,7 @@ class BatchLearner:
 
     def __init__(self, engine: SmallEngine) -> None:
         self.engine = engine
-        self._room = (np.zeros((2, 1, engine.weights)), *room(engine.network, engine.target.outputs + 1))
+        self._room = (np.zeros((2, 1, engine.weights), engine.dtype), *room(engine.network, engine.target.outputs + 1))
         self._function = rule_as_data(engine.rule, np.ones(1))[1]
         self._shifts, self._ratios = _Kept(self._shift), _Kept(self._coefficients)
 
@@ -107,9 +107,9 @@ class BatchLearner:
         data = Samples(
             lesson.x.reshape(-1, k), lesson.x_next.reshape(-1, k), row, weight, constant, engine.rule.linear,
             coefficients,
-        )  # fmt: skip
+        ).of(engine.dtype)  # fmt: skip
         lookup = Lookup(pair, ratio, lesson.rho.reshape(-1))
-        _learn(theta, w, data, lookup, engine.network, self._function, update, *self._room)
+        _learn.of(engine.dtype)(theta, w, data, lookup, engine.network, self._function, update, *self._room)
 
 
 class _Kept:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.compiling import FASTMATH, Floats1, helper, inlined
+from algorithms.compiling import FASTMATH, Reals1, helper, inlined
 from algorithms.engines.elementary import EXACT, exp
 
 VALUE, CDF, PINNED = range(3)
@@ -18,16 +18,16 @@ GREEDY = -1
 class Atoms(NamedTuple):
     """What the head knows of each atom: f, f', u; masses p and p'; the centred tangent; cotangents of f, f' and u."""
 
-    f: Floats1
-    f_next: Floats1
-    u: Floats1
-    p: Floats1
-    p_next: Floats1
-    centred: Floats1
-    on_f: Floats1
-    on_next: Floats1
-    on_u: Floats1
-    shifted: Floats1
+    f: Reals1
+    f_next: Reals1
+    u: Reals1
+    p: Reals1
+    p_next: Reals1
+    centred: Reals1
+    on_f: Reals1
+    on_next: Reals1
+    on_u: Reals1
+    shifted: Reals1
 
 
 @helper()

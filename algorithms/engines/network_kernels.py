@@ -19,11 +19,12 @@ from algorithms.compiling import (
     FASTMATH,
     Flag,
     Floats1,
-    Floats2,
-    Floats3,
     Integer,
     Integers1,
     Integers2,
+    Reals1,
+    Reals2,
+    Reals3,
     compiled,
     helper,
     inlined,
@@ -61,12 +62,13 @@ class Network(NamedTuple):
     head: Integer
     actions: Integer
     curvature: Flag
-    support: Floats1
+    support: Reals1
 
 
 def room(network, atoms):
-    """Arrays for one thread to work in."""
-    return np.zeros((len(Units._fields), network.units)), np.zeros((len(Atoms._fields), atoms))
+    """Arrays for one thread to work in, of the weights' type."""
+    kind = network.support.dtype
+    return np.zeros((len(Units._fields), network.units), kind), np.zeros((len(Atoms._fields), atoms), kind)
 
 
 class Units(NamedTuple):
@@ -75,18 +77,18 @@ class Units(NamedTuple):
     bend stays 0 where σ is piecewise linear; c, c_next and e are the cotangents of a, a' and Ra.
     """
 
-    h: Floats1
-    h_next: Floats1
-    rh: Floats1
-    a: Floats1
-    a_next: Floats1
-    ra: Floats1
-    slope: Floats1
-    slope_next: Floats1
-    bend: Floats1
-    c: Floats1
-    c_next: Floats1
-    e: Floats1
+    h: Reals1
+    h_next: Reals1
+    rh: Reals1
+    a: Reals1
+    a_next: Reals1
+    ra: Reals1
+    slope: Reals1
+    slope_next: Reals1
+    bend: Reals1
+    c: Reals1
+    c_next: Reals1
+    e: Reals1
 
 
 @helper()
@@ -192,33 +194,36 @@ def _pass_down(unit, here, curvature, on_a, on_next, on_ra, through):
 @inlined(FASTMATH)
 def descend(theta, w, net, unit, alpha, beta, keep):
     """Cotangents layer by layer; θ ← θ − αG_θ and w ← keep·w + βG_w on the way: a row is read once, and changed."""
+    real = theta.dtype.type
+    down, up, kept, zero = real(-alpha), real(beta), real(keep), real(0.0)
     for layer in range(net.weight.shape[0] - 1, -1, -1):
         rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
         c, c_next, e = unit.c[top : top + columns], unit.c_next[top : top + columns], unit.e[top : top + columns]
         for i in range(rows + 1):
             here, at = low + i, net.weight[layer] + i * columns
-            h, h_next, g = -alpha * unit.h[here], -alpha * unit.h_next[here], beta * unit.h[here]
-            rh = -alpha * unit.rh[here] if net.curvature else 0.0
+            h, h_next, g = down * unit.h[here], down * unit.h_next[here], up * unit.h[here]
+            rh = down * unit.rh[here] if net.curvature else zero
             row, aux = theta[at : at + columns], w[at : at + columns]
             if layer > 0 and i < rows:
-                on_a, on_next, on_ra, through = 0.0, 0.0, 0.0, 0.0
+                on_a, on_next, on_ra, through = zero, zero, zero, zero
                 for j in range(columns):
                     on_a += row[j] * c[j]
                     on_next += row[j] * c_next[j]
                     on_ra += row[j] * e[j]
                     through += aux[j] * e[j]
                     row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
-                    aux[j] = keep * aux[j] + g * e[j]
+                    aux[j] = kept * aux[j] + g * e[j]
                 _pass_down(unit, here, net.curvature, on_a, on_next, on_ra, through)
             elif h != 0.0 or h_next != 0.0 or keep != 1.0:
                 for j in range(columns):
                     row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
-                    aux[j] = keep * aux[j] + g * e[j]
+                    aux[j] = kept * aux[j] + g * e[j]
 
 
 @inlined(FASTMATH)
 def collect(theta, w, g_theta, g_w, net, unit):
     """The same pass, but G_θ and G_w are added to other arrays."""
+    zero = theta.dtype.type(0.0)
     for layer in range(net.weight.shape[0] - 1, -1, -1):
         rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
         c, c_next, e = unit.c[top : top + columns], unit.c_next[top : top + columns], unit.e[top : top + columns]
@@ -226,7 +231,7 @@ def collect(theta, w, g_theta, g_w, net, unit):
             here, at = low + i, net.weight[layer] + i * columns
             if layer > 0 and i < rows:
                 row, aux = theta[at : at + columns], w[at : at + columns]
-                on_a, on_next, on_ra, through = 0.0, 0.0, 0.0, 0.0
+                on_a, on_next, on_ra, through = zero, zero, zero, zero
                 for j in range(columns):
                     on_a += row[j] * c[j]
                     on_next += row[j] * c_next[j]
@@ -234,7 +239,7 @@ def collect(theta, w, g_theta, g_w, net, unit):
                     through += aux[j] * e[j]
                 _pass_down(unit, here, net.curvature, on_a, on_next, on_ra, through)
             h, h_next = unit.h[here], unit.h_next[here]
-            rh = unit.rh[here] if net.curvature else 0.0
+            rh = unit.rh[here] if net.curvature else zero
             if h != 0.0 or h_next != 0.0 or rh != 0.0:
                 to, to_w = g_theta[at : at + columns], g_w[at : at + columns]
                 for j in range(columns):
@@ -244,7 +249,7 @@ def collect(theta, w, g_theta, g_w, net, unit):
 
 
 @compiled(
-    Lanes, Moves, Sampling, Samples, Network, Lookup, RuleFunction, Snapshots, Floats2, Floats2, Integer, Integer,
+    Lanes, Moves, Sampling, Samples, Network, Lookup, RuleFunction, Snapshots, Reals2, Reals2, Integer, Integer,
     fastmath=True, bare=True,
 )  # fmt: skip
 def run(lanes, moves, table, data, net, lookup, rule, snapshots, unit_rows, atom_rows, begin, end):
@@ -281,7 +286,7 @@ def run(lanes, moves, table, data, net, lookup, rule, snapshots, unit_rows, atom
 
 
 @compiled(
-    Floats3, Floats3, Samples, Network, Integers2, RuleFunction, Floats1, Floats3, Floats3, Floats2, Floats2,
+    Reals3, Reals3, Samples, Network, Integers2, RuleFunction, Floats1, Reals3, Reals3, Reals2, Reals2,
     fastmath=True, bare=True,
 )  # fmt: skip
 def directions(theta, w, data, net, actions, rule, rho, g_theta, g_w, unit_rows, atom_rows):

@@ -1,7 +1,8 @@
 """The small engine: the linear engine's idea for networks. The whole loop is compiled, lanes in parallel, any depth.
 
 theta, w  [lanes, 1, d]   d weights in the mlp engine's order, layer by layer, each layer row by row, the bias last.
-One transition a step on a small network is nearly all dispatch in torch; here there is none.
+One transition a step on a small network is nearly all dispatch in torch; here there is none. In float32 weights and
+directions are single, and what a head adds up is double.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from algorithms.checks import Floats, finite, shape
 from algorithms.engines import kernels, network_heads, network_kernels
@@ -35,10 +36,15 @@ ACTIVATIONS = {
 class SmallEngine(Layered):
     """One rule on equal networks, `sizes` = (inputs, hidden …), with a head for the target: as MlpEngine, compiled."""
 
-    def __init__(self, rule: Rule, sizes: Sequence[int], target: Target, **shape: Unpack[Shape]) -> None:
+    def __init__(
+        self, rule: Rule, sizes: Sequence[int], target: Target, dtype: DTypeLike = np.float64, **shape: Unpack[Shape]
+    ) -> None:
         if not isinstance(target, ValueTarget | CdfTarget):
             raise ValueError(f"target must have a compiled head (a value or a CDF), got {type(target).__name__}")
         super().__init__(rule, sizes, target, **shape)
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float64, np.float32):
+            raise ValueError(f"dtype must be float64 or float32, got {self.dtype}")
 
     @cached_property
     def network(self) -> network_kernels.Network:
@@ -46,6 +52,7 @@ class SmallEngine(Layered):
         head, support = network_heads.VALUE, np.zeros(0)
         if isinstance(self.target, CdfTarget):
             head, support = network_heads.CDF + self.pinned, self.target.support
+        support = support.astype(self.dtype)
         units = [size + 1 for size in self.sizes]
         return network_kernels.Network(
             np.array(self.sizes), _starts(self._lengths), _starts(units), sum(units),
@@ -63,7 +70,7 @@ class SmallEngine(Layered):
 
     def init(self, streams: Sequence[np.random.Generator]) -> Floats:
         """Random weights, uniform in ±1/√in like torch.nn.Linear's; each lane uses its own stream. As MlpEngine."""
-        theta = np.empty((len(streams), 1, self.weights))
+        theta = np.empty((len(streams), 1, self.weights), self.dtype)
         edges = np.concatenate([np.full((rows + 1) * out, 1 / math.sqrt(rows)) for rows, out in pairwise(self.sizes)])
         for lane, stream in zip(theta[:, 0], streams, strict=True):
             lane[:] = stream.uniform(-edges, edges)
@@ -83,7 +90,7 @@ class SmallEngine(Layered):
 
     def flat(self, layers: Sequence[Any]) -> Floats:
         """The other way: θ from MlpEngine's layers."""
-        parts = [np.asarray(layer, dtype=np.float64).reshape(len(layer), 1, -1) for layer in layers]
+        parts = [np.asarray(layer, dtype=self.dtype).reshape(len(layer), 1, -1) for layer in layers]
         return np.concatenate(parts, axis=2)
 
     def step(self, theta: Floats, w: Floats, batch: Batch, alpha: ArrayLike, beta: ArrayLike) -> None:
@@ -95,7 +102,7 @@ class SmallEngine(Layered):
 
     def directions(self, theta: ArrayLike, w: ArrayLike, batch: Batch) -> tuple[Floats, Floats]:
         """(G_θ, G_w − κw), averaged over the batch of each lane; arrays of theta's shape."""
-        theta, w = finite("theta", theta), finite("w", w)
+        theta, w = finite("theta", theta).astype(self.dtype), finite("w", w).astype(self.dtype)
         lanes, samples, k = batch.x.shape
         shape("theta", theta, (lanes, 1, self.weights))
         shape("w", w, theta.shape)
@@ -104,10 +111,13 @@ class SmallEngine(Layered):
         if batch.shift.row.shape[-1] != self.target.outputs:
             raise ValueError(f"batch.shift must have {self.target.outputs} outputs, got {batch.shift.row.shape[-1]}")
         data, function, rho = batch_as_data(self.rule, batch)
+        data = data.of(self.dtype)
         g_theta, g_w = np.zeros_like(theta), np.zeros_like(theta)
         actions = self._actions(batch)
         room = network_kernels.room(self.network, self.target.outputs + 1)
-        network_kernels.directions(theta, w, data, self.network, actions, function, rho, g_theta, g_w, *room)
+        network_kernels.directions.of(self.dtype)(
+            theta, w, data, self.network, actions, function, rho, g_theta, g_w, *room
+        )
         return g_theta / samples, g_w / samples - self.rule.w_decay * w
 
     def _actions(self, batch: Batch) -> Any:
@@ -131,7 +141,8 @@ class SmallLoop(CompiledLoop):
 
     def __init__(self, engine: SmallEngine, table: TransitionTable, inputs: ArrayLike) -> None:
         super().__init__(engine.rule, table, inputs, engine.target, "inputs")
-        self.engine, self.inputs = engine, self._samples.x
+        self.engine, self.inputs, self.dtype = engine, self._samples.x, engine.dtype
+        self._samples = self._samples.of(self.dtype)
         shape("inputs", self.inputs, (table.states, engine.sizes[0]))
         if engine.actions != 1:
             raise ValueError(f"a table of transitions has no actions to choose from, got actions={engine.actions}")
@@ -146,7 +157,7 @@ class SmallLoop(CompiledLoop):
     ) -> Callable[[int, int], None]:
         if moves.extragradient:
             raise ValueError("Mirror-Prox is for linear predictors, got a network")
-        run = network_kernels.run.dispatcher  # compiled here, before threads ask for it
+        run = network_kernels.run.of(self.dtype)  # compiled here, before threads ask for it
 
         def part(begin: int, end: int) -> None:
             room = network_kernels.room(self.engine.network, self.target.outputs + 1)

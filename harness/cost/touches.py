@@ -19,7 +19,7 @@ class Watched:
 
     def __init__(self, values: Any, tally: list[int]) -> None:
         self.values, self.tally = np.asarray(values), tally
-        self.shape = self.values.shape
+        self.shape, self.dtype = self.values.shape, self.values.dtype
 
     def __getitem__(self, index: Any) -> Any:
         item = self.values[index]

@@ -82,9 +82,10 @@ class Learning:
         if predictor.kind in ("mlp", "table") and predictor.engine != "torch":
             small = SmallEngine(
                 self.rule, (inputs.shape[1], *predictor.hidden), self.target,
+                np.float32 if predictor.single else np.float64,
                 activation=predictor.activation, pinned=predictor.pinned,
             )  # fmt: skip
-            if predictor.engine == "small" or small.weights <= LARGEST_SMALL:
+            if predictor.engine == "small" or predictor.single or small.weights <= LARGEST_SMALL:
                 return SmallLoop(small, self.mdp.table, inputs)
         from algorithms.engines.loop import TorchLoop
 
@@ -185,7 +186,7 @@ class Learning:
 
             network, x = self._network, torch.as_tensor(self.engine.inputs)
             if isinstance(self.engine, SmallLoop):
-                theta = [torch.as_tensor(layer) for layer in self.engine.engine.layers(theta)]
+                theta = [torch.as_tensor(layer, dtype=torch.float64) for layer in self.engine.engine.layers(theta)]
             with torch.no_grad():
                 if isinstance(network, MlpEngine):
                     return network.predict(theta, x.expand(len(theta[0]), -1, -1)).numpy()
@@ -219,7 +220,7 @@ class Learning:
     def _flat(self, weights: Any) -> Floats:
         """[lanes, d], as the objective lays θ out."""
         if isinstance(weights, np.ndarray):
-            return weights.reshape(len(weights), -1)
+            return weights.reshape(len(weights), -1).astype(np.float64, copy=False)
         parts = weights.values() if isinstance(weights, dict) else weights
         return np.concatenate([part.reshape(len(part), -1).numpy() for part in parts], axis=1)
 

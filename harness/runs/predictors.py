@@ -73,8 +73,8 @@ def _mlp(text: str, words: list[str]) -> PredictorSpec:
             if int(word) < 1:
                 raise ValueError(f"predictor {text!r}: a layer must have at least 1 unit, got {word}")
             hidden.append(int(word))
-        elif word == "pinned":
-            once("pinned", word)
+        elif word in ("pinned", "float32"):
+            once(word, word)
         elif word in ENGINES:
             once("engine", word)
         elif sign and key == "inputs":
@@ -87,7 +87,8 @@ def _mlp(text: str, words: list[str]) -> PredictorSpec:
         raise ValueError(f"predictor {text!r} needs at least one layer, as in 'mlp(50)'")
     activation, inputs = rest.get("activation", "tanh"), rest.get("inputs", "states")
     engine = rest.get("engine", "")
-    return PredictorSpec("mlp", tuple(hidden), activation, "pinned" in rest, inputs, engine=engine)
+    single = "float32" in rest
+    return PredictorSpec("mlp", tuple(hidden), activation, "pinned" in rest, inputs, engine=engine, single=single)
 
 
 def shown(spec: PredictorSpec) -> str:
@@ -98,7 +99,7 @@ def shown(spec: PredictorSpec) -> str:
         return spec.kind
     words = [*map(str, spec.hidden), *([spec.activation] if spec.activation != "tanh" else [])]
     words += [*(["pinned"] if spec.pinned else []), *([f"inputs={spec.inputs}"] if spec.inputs != "states" else [])]
-    words += [spec.engine] if spec.engine else []
+    words += [*([spec.engine] if spec.engine else []), *(["float32"] if spec.single else [])]
     return f"mlp({','.join(words)})"
 
 

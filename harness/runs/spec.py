@@ -108,6 +108,7 @@ class PredictorSpec:
     inputs   what a network sees: states (one-hot), the problem's features, or most-states, most-features (all but the
              last column)
     engine   of an mlp or a table: small (compiled), torch, or '' for the faster one at its size
+    single   weights of an mlp are float32: half the time of a step where the network is large
     """
 
     kind: str = "linear"
@@ -117,8 +118,11 @@ class PredictorSpec:
     inputs: str = "states"
     file: FileRef | None = None
     engine: str = ""
+    single: bool = False
 
     def __post_init__(self) -> None:
+        if self.single and self.engine == "torch":
+            raise ValueError("float32 is for the compiled engine, got engine 'torch'")
         for units in self.hidden:
             whole("units of a layer", units, 1, MOST_WEIGHTS)
         weights = sum(first * second for first, second in pairwise(self.hidden))

@@ -22,10 +22,10 @@ TINY = 1e-9  # step sizes: nothing may diverge while it is timed
 
 
 @cache
-def small_loop(shape, atoms, lanes, one_hot=False):
+def small_loop(shape, atoms, lanes, one_hot=False, dtype=np.float64):
     """(loop, state) of the small engine; the table of logits if there are no hidden layers."""
     problem, inputs = _place(shape, one_hot)
-    engine = SmallEngine(gtd2, (inputs.shape[1], *shape[1:]), CdfTarget(-5, 5, atoms), pinned=one_hot)
+    engine = SmallEngine(gtd2, (inputs.shape[1], *shape[1:]), CdfTarget(-5, 5, atoms), dtype, pinned=one_hot)
     loop = SmallLoop(engine, problem.mdp.table, inputs)
     return loop, loop.start(engine.init(generators(0, range(lanes))), lane_streams(0, range(lanes)))
 
@@ -35,9 +35,9 @@ def _place(shape, one_hot):
     return problem, np.eye(6)[:, :-1] if one_hot else np.random.default_rng(0).normal(size=(6, shape[0]))
 
 
-def small_seconds(shape, atoms, lanes, steps, threads=1, one_hot=False):
+def small_seconds(shape, atoms, lanes, steps, threads=1, one_hot=False, dtype=np.float64):
     """A lane-step's."""
-    loop, state = small_loop(shape, atoms, lanes, one_hot)
+    loop, state = small_loop(shape, atoms, lanes, one_hot, dtype)
     loop.run(state, 1, TINY, TINY, threads=threads)
     start = time.perf_counter()
     loop.run(state, steps, TINY, TINY, threads=threads)
@@ -123,3 +123,14 @@ def test_up_to_its_bound_it_is_the_faster_one(benchmark, elsewhere, lanes):
         report(benchmark, f"mlp engine / small engine, {name}", min(theirs) / min(ours), "≥ 1")
         assert min(theirs) > min(ours)
     benchmark(lambda: small_seconds((64, 128, 128), 50, lanes, 3))
+
+
+@pytest.mark.benchmark(group="small engine")
+@pytest.mark.parametrize(("shape", "bound"), [((6, 50), 1.0), ((64, 512, 512), 1.4)])
+def test_single_precision(benchmark, shape, bound):
+    steps = 3000 if len(shape) == 2 else 40
+    pairs = [[small_seconds(shape, 50, 1, steps, dtype=dtype) for dtype in (np.float64, np.float32)] for _ in range(15)]
+    speed = min(double for double, _ in pairs) / min(single for _, single in pairs)
+    report(benchmark, f"float64 / float32, small engine, {'-'.join(map(str, (*shape, 50)))}", speed, f"≥ {bound}")
+    benchmark(lambda: small_seconds(shape, 50, 1, 10, dtype=np.float32))
+    assert speed >= bound

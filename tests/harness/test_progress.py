@@ -38,7 +38,7 @@ def test_nothing_is_said_of_compiling_where_compiled_code_is_kept_or_nothing_is_
 def test_compiled_code_is_found_where_it_is_kept(cold):
     """A kernel of ours, as a process meets it that has compiled nothing yet."""
     kernel = draws.start_states
-    fresh = Compiled(kernel.py_func, kernel._signature, kernel._options)
+    fresh = Compiled(kernel.py_func, kernel._returns, kernel._arguments, kernel._options)
     assert not compiled_before()
     assert fresh.dispatcher is not None
     assert compiled_before()

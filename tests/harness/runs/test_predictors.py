@@ -52,6 +52,7 @@ def spec_of(predictor, target="cdf", problem="random_walk", metrics=(), steps=60
         ("table", PredictorSpec("table", pinned=True, inputs="most-states")),
         ("mlp(50)", PredictorSpec("mlp", (50,))),
         (" mlp( 64,64 , relu ) ", PredictorSpec("mlp", (64, 64), "relu")),
+        ("mlp(8,float32)", PredictorSpec("mlp", (8,), single=True)),
         ("mlp(8,pinned,inputs=features)", PredictorSpec("mlp", (8,), pinned=True, inputs="features")),
         ("own", PredictorSpec("own")),
     ],
