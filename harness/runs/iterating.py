@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from algorithms.checks import Floats, shape
+from algorithms.engines.choosing import Choice
 from algorithms.engines.network_batches import Lesson
 from algorithms.engines.small import SmallEngine
 from algorithms.experience.replay import Replay
@@ -110,7 +110,7 @@ class _Walk:
     def _seen(self) -> Floats:
         return self.world.observation / self.run.scale
 
-    def _choose(self, x: Floats, column: int) -> tuple[Any, Floats, Floats]:
+    def _choose(self, x: Floats, column: int) -> Choice:
         """By two of the four draws of this step: the last two begin an episode, and every lane draws them always."""
         return self.lanes.act(x, self._draws[:, column], self._draws[:, column + 1], self.how.behave)
 
@@ -123,21 +123,20 @@ class _Walk:
         self.book.enter(moved.reward, ended, worth)
         discount = np.where(moved.terminated, 0.0, how.gamma)
         uniforms(self._explores, self._draws)
-        following, rho, thought = self._choose(x_next, 0)
+        following = self._choose(x_next, 0)
         self.done += 1
         if self._replay is None:
-            ratio = np.where(moved.terminated, 1.0, rho)  # nothing follows: there is nothing to weigh
-            at, to = lanes.inputs(x, action), lanes.inputs(x_next, following)
+            ratio = np.where(moved.terminated, 1.0, following.rho)  # nothing follows: there is nothing to weigh
+            at, to = lanes.inputs(x, action), lanes.inputs(x_next, following.action)
             lesson = Lesson(at[:, None], to[:, None], moved.reward[:, None], discount[:, None], ratio[:, None])
         else:
             self._replay.add(x, action, moved.reward, discount, x_next)
             lesson = self._replayed(self._replay)
         self._learn(lesson)
         lanes.close(ended, how.epsilon(self.done))
-        self._next = following, rho, thought
+        self._next = following
         if ended.any():  # a new episode begins, by a policy that may be new
-            begun = self._choose(self._seen(), 2)
-            self._next = tuple(np.where(ended, new, old) for new, old in zip(begun, self._next, strict=True))
+            lanes.act_again(following, ended, self._seen(), self._draws[:, 2], self._draws[:, 3], how.behave)
 
     def _learn(self, lesson: Lesson) -> None:
         learner = self.run.spec.learner
@@ -151,6 +150,6 @@ class _Walk:
         draws, following = np.empty((len(lanes.theta), 2)), np.empty(drawn.action.shape, dtype=np.int64)
         for i in range(self.how.batch):
             uniforms(self._afresh, draws)
-            following[:, i] = lanes.act(drawn.x_next[:, i].astype(float), draws[:, 0], draws[:, 1])[0]
+            following[:, i] = lanes.act(drawn.x_next[:, i].astype(float), draws[:, 0], draws[:, 1]).action
         at, to = lanes.inputs(drawn.x, drawn.action), lanes.inputs(drawn.x_next, following)
         return Lesson(at, to, drawn.reward, drawn.discount, np.ones(drawn.action.shape))
