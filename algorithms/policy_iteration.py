@@ -47,19 +47,21 @@ class Evaluators:
         return np.stack([batch_values.values(flat, each, self._stack)[:, 0] for each in at], axis=1)
 
     def act(self, x: Floats, explore: Floats, choice: Floats, behave: float = 0.0) -> Choice:
-        """Actions, their ratios ρ = π/b, the greedy value; explore and choice  [lanes]: each lane's own draws.
+        """Actions, their ratios ρ = π/b, the greedy value; explore and choice  [rows]: each lane's own draws.
 
-        The behaviour b explores with the policy's ε, or with `behave` where that is more.
+        x  [rows, k] has as many rows of each lane, lane by lane. The behaviour b explores with the policy's ε, or with
+        `behave` where that is more.
         """
-        lanes = len(x)
-        out = Choice(np.empty(lanes, dtype=np.int64), np.empty(lanes), np.empty(lanes))
-        self.act_again(out, self._all, x, explore, choice, behave)
+        rows = len(x)
+        out = Choice(np.empty(rows, dtype=np.int64), np.empty(rows), np.empty(rows))
+        everywhere = self._all if rows == len(self._all) else np.ones(rows, dtype=np.bool_)
+        self.act_again(out, everywhere, x, explore, choice, behave)
         return out
 
     def act_again(
         self, out: Choice, which: NDArray[np.bool_], x: Floats, explore: Floats, choice: Floats, behave: float = 0.0
     ) -> None:
-        """The same in these lanes only, written over what they chose before."""
+        """The same in these rows only, written over what they chose before."""
         how = Exploration(self.epsilon, behave)
         choose(self.policy[:, 0], x, explore, choice, how, self._stack, which, *self._room, out)
 

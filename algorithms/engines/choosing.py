@@ -22,7 +22,7 @@ class Exploration(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """[lanes]: the action, its ratio ρ = π/b, and what the greedy action is worth."""
+    """[rows]: the action, its ratio ρ = π/b, and what the greedy action is worth."""
 
     action: Integers1
     rho: Floats1
@@ -45,30 +45,31 @@ class Choice(NamedTuple):
     bare=True,
 )
 def choose(policy, x, explore, choice, how, stack, which, room, mass, value, out):  # type: ignore[no-untyped-def]
-    """Where `which` says so, by the draws explore and choice  [lanes].
+    """Where `which` says so, by the draws explore and choice  [rows].
 
-    x  [lanes, k]   room  [3, widest]   mass  [atoms]   value  [1]
+    x  [rows, k], as many of each lane, lane by lane   room  [3, widest]   mass  [atoms]   value  [1]
     """
-    k = x.shape[1]
+    rows, k = x.shape
     actions = stack.width[0] - k
-    for lane in range(x.shape[0]):
-        if not which[lane]:
+    for row in range(rows):
+        if not which[row]:
             continue
+        lane = row * policy.shape[0] // rows
         greedy, best = 0, 0.0
         for action in range(actions):
             for i in range(k):
-                room[0, i] = x[lane, i]
+                room[0, i] = x[row, i]
             for i in range(actions):
                 room[0, k + i] = 1.0 if i == action else 0.0
             of_lane(policy[lane], stack, room, mass, value)
             if action == 0 or (best == best and not value[0] <= best):  # as argmax has it: the first, or the first NaN
                 greedy, best = action, value[0]
         own, wider = how.epsilon[lane], max(how.epsilon[lane], how.behave)
-        taken = np.int64(choice[lane] * actions) if explore[lane] < wider else greedy
+        taken = np.int64(choice[row] * actions) if explore[row] < wider else greedy
         hit = 1.0 if taken == greedy else 0.0
-        out.action[lane] = taken
-        out.rho[lane] = (own / actions + (1.0 - own) * hit) / (wider / actions + (1.0 - wider) * hit)
-        out.worth[lane] = best
+        out.action[row] = taken
+        out.rho[row] = (own / actions + (1.0 - own) * hit) / (wider / actions + (1.0 - wider) * hit)
+        out.worth[row] = best
 
 
 @compiled(Floats2, Integers1, Floats2)

@@ -146,10 +146,11 @@ class _Walk:
 
     def _replayed(self, replay: Replay) -> Lesson:
         """Drawn transitions, their next actions from the policy under evaluation as it is now."""
-        drawn, lanes = replay.draw(self.how.batch), self.lanes
-        draws, following = np.empty((len(lanes.theta), 2)), np.empty(drawn.action.shape, dtype=np.int64)
-        for i in range(self.how.batch):
-            uniforms(self._afresh, draws)
-            following[:, i] = lanes.act(drawn.x_next[:, i].astype(float), draws[:, 0], draws[:, 1]).action
+        drawn, lanes, count = replay.draw(self.how.batch), self.lanes, self.how.batch
+        draws = np.empty((len(lanes.theta), 2 * count))
+        uniforms(self._afresh, draws)
+        explore, choice = (draws[:, first::2].ravel() for first in (0, 1))
+        x_next = drawn.x_next.reshape(-1, drawn.x_next.shape[2]).astype(float)
+        following = lanes.act(x_next, explore, choice).action.reshape(-1, count)
         at, to = lanes.inputs(drawn.x, drawn.action), lanes.inputs(drawn.x_next, following)
         return Lesson(at, to, drawn.reward, drawn.discount, np.ones(drawn.action.shape))
