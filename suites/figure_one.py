@@ -29,7 +29,8 @@ FORMS = (("gtd2", "value"), ("tdc", "value"), ("gtd2", "cdf"), ("tdc", "cdf"))
 STEPS, LANES, COHORT = 20_000, 30, 10
 SEARCHED, SEARCH_LANES = 16, 4
 # The best of 16 points for each form on v0, four lanes a point on seeds of their own. Found, and found again, by
-#     dgtd suite policy_iteration --profile paper --claim policy_iteration/cartpole-v0/value --claim policy_iteration/cartpole-v0/cdf
+#     dgtd suite policy_iteration --profile paper --claim policy_iteration/cartpole-v0/value \
+#       --claim policy_iteration/cartpole-v0/cdf
 CHOSEN = {("gtd2", "value"): 7, ("tdc", "value"): 4, ("gtd2", "cdf"): 4, ("tdc", "cdf"): 6}
 LEARNS = 60.0  # random actions earn 22; what has learnt something earns more than this in the last fifth
 TENTHS = 10  # of the steps: what a lane's path is looked at in

@@ -53,15 +53,15 @@ class Iterating(InWorld):
         sizes = (self.world.observations + self.world.actions, *predictor.hidden)
         return SmallEngine(self.rule, sizes, self.target, activation=predictor.activation, pinned=predictor.pinned)
 
-    def evaluators(self, seeds: range) -> Evaluators:
-        """The lanes of these seeds, before their first step."""
+    def evaluators(self, seeds: range, kind: type[Evaluators] = Evaluators) -> Evaluators:
+        """The lanes of these seeds, before their first step; of another kind for controls."""
         theta = self.spec.learner.spread * self.engine.init(self.weights(seeds))
-        return Evaluators(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0))
+        return kind(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0))
 
     def simulate(self, seeds: range, tick: Callable[[], None], keeper: Keeper | None = None) -> Trial:
         """Act until the last of the probe's times. These runs are short: they start again rather than keep anything."""
         times, lanes = self.spec.times(), len(seeds)
-        walk = _Walk(self, seeds)
+        walk = Walk(self, seeds)
         curves = np.full((len(times), lanes, len(NAMES)), np.nan)
         for i, t in enumerate(times):
             while walk.done < t:
@@ -90,12 +90,12 @@ class Iterating(InWorld):
         return twin.predict(weights, torch.as_tensor(inputs)[:, None]).numpy()[:, 0]
 
 
-class _Walk:
+class Walk:
     """Lanes on their way: where they are, the action each will take there, and what has been earned."""
 
-    def __init__(self, run: Iterating, seeds: range) -> None:
+    def __init__(self, run: Iterating, seeds: range, kind: type[Evaluators] = Evaluators) -> None:
         self.run, self.how, self.done = run, run.how, 0
-        self.lanes = run.evaluators(seeds)
+        self.lanes = run.evaluators(seeds, kind)
         self.world = run.world.make(run.streams(seeds, "world"))
         self.book = Book(len(seeds), self.how.gamma)
         self._explores, self._draws = run.streams(seeds, "exploration"), np.empty((len(seeds), 4))

@@ -15,7 +15,7 @@ from algorithms.experience.batch import Batch
 from algorithms.policy_iteration import Evaluators
 from harness.compare.agents import run_spec
 from harness.compare.policy_iteration import learner
-from harness.runs.iterating import Iterating, _Walk
+from harness.runs.iterating import Iterating, Walk
 from tests.benchmarks.lines import report
 
 WORLD, LANES, STEPS = "cartpole-v0", 30, 200
@@ -53,10 +53,7 @@ class InTorch(Evaluators):
 
 def walks(rule, **options):
     run = Iterating.of(run_spec(WORLD, learner(rule, WORLD, "cdf", cohort=LANES, **options), 20_000, seed=3))
-    ours, theirs = _Walk(run, range(LANES)), _Walk(run, range(LANES))
-    first = theirs.lanes
-    theirs.lanes = InTorch(first.engine, first.theta, first.actions, first.episodes, first.epsilon[0])
-    return ours, theirs
+    return Walk(run, range(LANES)), Walk(run, range(LANES), InTorch)
 
 
 def seconds(walk):

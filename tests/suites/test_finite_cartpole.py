@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from algorithms.engines.network_batches import BatchLearner, Lesson, Update
-from algorithms.engines.small import SmallEngine
 from algorithms.rules import gtd2, tdc
 from algorithms.streams import lane_streams
-from harness.oracle.returns import projected_law
 from harness.plugins import find_problem
 from harness.worlds.cartpole import STEEP, CartPole
+from suites.policy_iteration import exact_rows, mean_step, table_of
 from suites.problems.cartpole import FASTEST, finite_cartpole
 
 PROBLEM = finite_cartpole()
@@ -55,39 +53,14 @@ def test_the_next_action_is_drawn_by_the_policy():
     np.testing.assert_allclose(np.where(leans > 0, left, right)[steep], 0.05, atol=1e-12)
 
 
-def mean_step(rule, target, theta):
-    """What one learning step does on average at θ, by policy iteration's own kernel: a lane per outcome, α = β = 1."""
-    table = MDP.table
-    inputs = np.eye(MDP.states)[:, :-1]  # a table: the bias is the last pair's row
-    engine = SmallEngine(rule, (MDP.states - 1,), target, pinned=True)
-    lanes = len(table.state)
-    at = np.repeat(theta[None], lanes, axis=0)
-    w, before = np.zeros_like(at), at.copy()
-    column = lambda part: part[:, None]  # noqa: E731
-    lesson = Lesson(
-        inputs[table.state][:, None], inputs[table.next_state][:, None], column(table.reward), column(table.discount),
-        column(table.rho),
-    )  # fmt: skip
-    ones = np.ones(lanes)
-    BatchLearner(engine).learn(at, w, lesson, Update(ones, ones, 0.0, np.inf, 0, np.full(lanes, -1)))
-    return np.einsum("o,oij->ij", MDP.mass, at - before), np.einsum("o,oij->ij", MDP.mass, w)
-
-
-def table_of(rows):
-    """θ of a table whose pairs have these rows [states, n]: differences to the last, and the last as the bias."""
-    return np.concatenate([rows[:-1] - rows[-1], rows[-1:]]).reshape(1, -1)
-
-
 @pytest.mark.parametrize("rule", [gtd2, tdc], ids=lambda rule: rule.name)
 @pytest.mark.parametrize("kind", ["value", "cramer", "nearest"])
-def test_evaluations_fixed_point_is_the_oracles(rule, kind):
+def test_evaluations_fixed_point_is_the_oracles_and_no_other(rule, kind):
     target = PROBLEM.target("value") if kind == "value" else PROBLEM.target("cdf", 30, kind)
-    if kind == "value":
-        right, wrong = MDP.v[:, None], MDP.v[:, None] + 0.1
-    else:
-        mass = np.diff(projected_law(MDP, target).cdf, axis=1, prepend=0.0, append=1.0)
-        logs = np.log(np.maximum(mass, 1e-30))
-        right, wrong = (logs[:, :-1] - logs[:, -1:], 0.5 * (logs[:, :-1] - logs[:, -1:]))
-    at_right, at_wrong = ([np.abs(part).max() for part in mean_step(rule, target, table_of(x))] for x in (right, wrong))
-    assert max(at_right) < 1e-12
-    assert max(at_wrong) > 1e-4
+    right = exact_rows(MDP, target)
+    wrong = right + 0.1 if kind == "value" else 0.5 * right
+    at_right, at_wrong = (
+        max(np.abs(part).max() for part in mean_step(rule, MDP, target, table_of(x))) for x in (right, wrong)
+    )
+    assert at_right < 1e-12
+    assert at_wrong > 1e-4
