@@ -41,6 +41,19 @@ EXACT = 1e-9  # of the mean step at the start; rounding is at 1e-14
 LANES, STEPS = 12, 8_000
 STILL = 1e-12  # β of a w that never moves
 EXPLORE, WALK = 0.3, 600  # how much the walk behind `next-action` explores, and its steps
+# Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
+UNCONFIRMED = """
+- **Figure 1: no; here it is the other way round.** The paper gives no step sizes, so each form was searched at the same
+  16 settings with four lanes (`suites/figure_one.py`), and compared at its best on 30 fresh lanes of 20 000 steps. Mean
+  return over the last fifth on CartPole-v0: TDC 181 (standard deviation 29), GTD2 109 (68), distributional TDC 105
+  (75), distributional GTD2 42 (49); on v1 309, 201, 131 and 66. What works is much of the space for TDC (8 of 16
+  settings), some for distributional TDC (5) and GTD2 (3), and one setting for distributional GTD2
+  (`policy_iteration/cartpole-v0/…`). 16 settings are few: a setting at which the figure holds may lie between them.
+- **Why distributional GTD2 fails: w can't follow.** On the finite CartPole E[Σφφᵀ] of the paper's network is so badly
+  conditioned that w, from 0 and with θ standing still, misses 82 % of w*(θ) after 20 episodes, and 64 % after 20 000
+  steps at the largest β that its largest eigenvalue allows. GTD2 moves θ by w alone: its mean update points away from
+  −∇J for thousands of steps, and J rises. TDC has TD's direction at w = 0 (docs/worlds.md has the numbers).
+"""
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
