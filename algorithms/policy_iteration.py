@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from algorithms.checks import Floats, Integers, whole
 from algorithms.engines import batch_values
+from algorithms.engines.choosing import Choice, Exploration, choose, encoded
 from algorithms.engines.network_batches import BatchLearner, Lesson, Update
 from algorithms.engines.small import SmallEngine
 
@@ -32,10 +33,12 @@ class Evaluators:
         self._learner = BatchLearner(engine)
         net = engine.network
         self._stack = batch_values.Stack(net.width, net.activation, net.head, 1, net.support)
+        self._room = np.empty((3, net.width.max())), np.empty(len(net.support)), np.empty(1)
+        self._all: NDArray[np.bool_] = np.ones(lanes, dtype=np.bool_)
 
     def inputs(self, x: Floats, action: Integers) -> Floats:
         """(s, a) as the network sees it: the observation [..., k], then the action one-hot."""
-        return np.concatenate([x, np.eye(self.actions)[action]], axis=-1)
+        return encoded(x, action, self.actions)
 
     def values(self, x: Floats) -> Floats:
         """[lanes, actions]: what the policy's network says of each action at x [lanes, k]."""
@@ -43,19 +46,24 @@ class Evaluators:
         flat = self.policy[:, 0]
         return np.stack([batch_values.values(flat, each, self._stack)[:, 0] for each in at], axis=1)
 
-    def act(self, x: Floats, explore: Floats, choice: Floats, behave: float = 0.0) -> tuple[Integers, Floats, Floats]:
-        """(actions, their ratios ρ = π/b, the greedy value); explore and choice  [lanes]: each lane's own draws.
+    def act(self, x: Floats, explore: Floats, choice: Floats, behave: float = 0.0) -> Choice:
+        """Actions, their ratios ρ = π/b, the greedy value; explore and choice  [rows]: each lane's own draws.
 
-        The behaviour b explores with the policy's ε, or with `behave` where that is more.
+        x  [rows, k] has as many rows of each lane, lane by lane. The behaviour b explores with the policy's ε, or with
+        `behave` where that is more.
         """
-        values = self.values(x)
-        greedy, wider = values.argmax(1), np.maximum(self.epsilon, behave)
-        random = (choice * self.actions).astype(np.int64)
-        action = np.where(explore < wider, random, greedy)
-        of_policy, of_behaviour = (
-            each / self.actions + (1.0 - each) * (action == greedy) for each in (self.epsilon, wider)
-        )
-        return action, of_policy / of_behaviour, values.max(1)
+        rows = len(x)
+        out = Choice(np.empty(rows, dtype=np.int64), np.empty(rows), np.empty(rows))
+        everywhere = self._all if rows == len(self._all) else np.ones(rows, dtype=np.bool_)
+        self.act_again(out, everywhere, x, explore, choice, behave)
+        return out
+
+    def act_again(
+        self, out: Choice, which: NDArray[np.bool_], x: Floats, explore: Floats, choice: Floats, behave: float = 0.0
+    ) -> None:
+        """The same in these rows only, written over what they chose before."""
+        how = Exploration(self.epsilon, behave)
+        choose(self.policy[:, 0], x, explore, choice, how, self._stack, which, *self._room, out)
 
     def learn(self, lesson: Lesson, alpha: float, beta: float, radius: float, now: int) -> None:
         """One update of every lane."""

@@ -8,8 +8,8 @@ from algorithms.engines import network_kernels
 MODULES = (
     "algorithms.experience.draws", "algorithms.experience.replay", "algorithms.engines.kernels",
     "algorithms.engines.network_kernels", "algorithms.engines.batch_heads", "algorithms.engines.batch_values",
-    "algorithms.engines.network_batches", "algorithms.optimisers", "harness.oracle.moment_kernels",
-    "harness.worlds.cartpole", "harness.runs.acting",
+    "algorithms.engines.choosing", "algorithms.engines.network_batches", "algorithms.optimisers",
+    "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.acting",
 )  # fmt: skip
 
 

@@ -38,26 +38,32 @@ def _sums(theta, at, h, rows, a, columns):
                 a[j] += h[i] * row[j]
 
 
-def _values(theta, x, stack, room, mass, out):
-    """out  [lanes, actions]   room  [3, widest]   mass  [atoms]."""
+@inlined(FASTMATH)
+def of_lane(theta, stack, room, mass, out):
+    """out  [actions] of one network whose inputs stand in room[0]; room  [3, widest]   mass  [atoms]."""
     layers = stack.width.shape[0] - 1
     h, a, slope = room[0], room[1], room[2]
+    at = 0
+    for layer in range(layers):
+        rows, columns = stack.width[layer], stack.width[layer + 1]
+        _sums(theta, at, h, rows, a, columns)
+        at += (rows + 1) * columns
+        if layer < layers - 1:
+            apply_activation(a, h, slope, np.uint64(0), np.uint64(columns), stack.activation)
+    logits = stack.width[layers] // stack.actions
+    for action in range(stack.actions):
+        if stack.head == VALUE:
+            out[action] = a[action]
+        else:
+            out[action] = mean_of(a[action * logits : (action + 1) * logits], mass, stack.support)
+
+
+def _values(theta, x, stack, room, mass, out):
+    """out  [lanes, actions]   room  [3, widest]   mass  [atoms]."""
     for lane in range(x.shape[0]):
-        at = 0
         for i in range(x.shape[1]):
-            h[i] = x[lane, i]
-        for layer in range(layers):
-            rows, columns = stack.width[layer], stack.width[layer + 1]
-            _sums(theta[lane], at, h, rows, a, columns)
-            at += (rows + 1) * columns
-            if layer < layers - 1:
-                apply_activation(a, h, slope, np.uint64(0), np.uint64(columns), stack.activation)
-        logits = stack.width[layers] // stack.actions
-        for action in range(stack.actions):
-            if stack.head == VALUE:
-                out[lane, action] = a[action]
-            else:
-                out[lane, action] = mean_of(a[action * logits : (action + 1) * logits], mass, stack.support)
+            room[0, i] = x[lane, i]
+        of_lane(theta[lane], stack, room, mass, out[lane])
 
 
 def _kernel(number: Any) -> Any:

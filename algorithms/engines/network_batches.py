@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
-from algorithms.checks import Floats, Integers
-from algorithms.compiling import Floats1, Integer, Integers1, Number, Reals2, Reals3, compiled
+from algorithms.checks import Floats, Integers, finite
+from algorithms.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
 from algorithms.engines.compiled_loop import rule_as_data
-from algorithms.engines.kernels import Lookup, RuleFunction, Sample, Samples, project
+from algorithms.engines.kernels import RULE_SIGNATURE, Lookup, RuleFunction, Sample, Samples, project
 from algorithms.engines.network_heads import at_the_head, atoms_of
 from algorithms.engines.network_kernels import Network, collect, descend, forward, room, units_of
 from algorithms.engines.small import SmallEngine
@@ -81,13 +82,27 @@ class Lesson(NamedTuple):
     rho: Floats
 
 
+class _Address:
+    """A compiled rule whose address was looked up once: numba looks up a function's at every call, in 0.1 ms."""
+
+    _numba_type_ = RuleFunction
+
+    def __init__(self, function: Any) -> None:
+        self._function = function  # keeps the code alive
+        found = function.get_compile_result(RULE_SIGNATURE)
+        self._address = int(found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name))
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+
 class BatchLearner:
     """A small engine that is handed its transitions. What a reward, a discount or a ratio leads to is kept."""
 
     def __init__(self, engine: SmallEngine) -> None:
         self.engine = engine
         self._room = (np.zeros((2, 1, engine.weights), engine.dtype), *room(engine.network, engine.target.outputs + 1))
-        self._function = rule_as_data(engine.rule, np.ones(1))[1]
+        self._function = _Address(rule_as_data(engine.rule, np.ones(1))[1])
         self._shifts, self._ratios = _Kept(self._shift), _Kept(self._coefficients)
 
     def _shift(self, keys: Floats) -> tuple[Any, ...]:
@@ -101,7 +116,7 @@ class BatchLearner:
         """θ and w of every lane, in place; a lane with a number that is not finite is dated, and left alone."""
         engine, k = self.engine, lesson.x.shape[2]
         pair = self._shifts.find(lesson.reward, lesson.discount)
-        ratio = self._ratios.find(lesson.rho)
+        ratio = self._ratios.find(lesson.rho, lesson.rho)
         row, weight, constant = self._shifts.arrays
         (coefficients,) = self._ratios.arrays
         data = Samples(
@@ -113,26 +128,48 @@ class BatchLearner:
 
 
 class _Kept:
-    """Rows of arrays by the numbers that they are made from, made when they are first asked for.
+    """Rows of arrays by the two numbers that they are made from, made when they are first asked for.
 
     A world with few rewards asks for a handful; with many, the table is begun anew when it is full.
     """
 
-    FULL = 4096
+    FULL = 1024
 
     def __init__(self, make: Callable[[Floats], tuple[Any, ...]]) -> None:
         self._make = make
-        self._index: dict[tuple[float, ...], int] = {}
+        self._keys = np.empty((0, 2))
         self.arrays: tuple[Any, ...] = ()
 
-    def find(self, *numbers: Floats) -> Integers:
-        """The row of each."""
-        keys = list(zip(*(each.ravel().tolist() for each in numbers), strict=True))
-        new = [key for key in dict.fromkeys(keys) if key not in self._index]
-        if new:
-            if len(self._index) + len(new) > self.FULL:
-                self._index, self.arrays, new = {}, (), list(dict.fromkeys(keys))
-            rows = self._make(np.array(new))
-            self.arrays = tuple(map(np.concatenate, zip(self.arrays, rows, strict=True))) if self.arrays else rows
-            self._index |= {key: len(self._index) + i for i, key in enumerate(new)}
-        return np.array([self._index[key] for key in keys])
+    def find(self, first: Floats, second: Floats) -> Integers:
+        """The row of each pair."""
+        first, second = np.ravel(first), np.ravel(second)
+        out = np.empty(len(first), dtype=np.int64)
+        if not _rows(self._keys, first, second, out):
+            self._add(np.unique(np.stack([first, second], axis=1), axis=0))
+            _rows(self._keys, first, second, out)
+        return out
+
+    def _add(self, asked: Floats) -> None:
+        """Those of the pairs that are not here yet; if all do not fit, only what is asked for stays."""
+        finite("rewards, discounts and ratios", asked)
+        here = set(map(tuple, self._keys.tolist()))
+        new = np.array([pair for pair in asked.tolist() if tuple(pair) not in here])
+        if len(here) + len(new) > self.FULL:
+            self._keys, self.arrays, new = np.empty((0, 2)), (), asked
+        rows = self._make(new)
+        self.arrays = tuple(map(np.concatenate, zip(self.arrays, rows, strict=True))) if self.arrays else rows
+        self._keys = np.concatenate([self._keys, new])
+
+
+@compiled(Floats2, Floats1, Floats1, Integers1, returns=types.boolean)
+def _rows(keys, first, second, out):  # type: ignore[no-untyped-def]
+    """Which row of keys each pair is; whether all are there."""
+    for i in range(first.shape[0]):
+        out[i] = -1
+        for row in range(keys.shape[0]):
+            if keys[row, 0] == first[i] and keys[row, 1] == second[i]:
+                out[i] = row
+                break
+        if out[i] < 0:
+            return False
+    return True

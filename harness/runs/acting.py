@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from algorithms.agents import Agent, Players
 from algorithms.checks import Floats
-from algorithms.compiling import Floats2, Streams, compiled
+from algorithms.compiling import Flags1, Floats1, Floats2, Number, Streams, compiled
 from algorithms.experience.draws import uniform
 from algorithms.experience.replay import Replay
 from algorithms.rule import Rule
@@ -190,6 +190,36 @@ class _Play:
         return {"explores": self.explores, "curves": self.curves} | numbers
 
 
+class _Pages(NamedTuple):
+    """What a book writes on, [lanes]; sums  [lanes, 4]."""
+
+    total: Floats1
+    length: Floats1
+    discounted: Floats1
+    power: Floats1
+    thought: Floats1
+    sums: Floats2
+    episodes: Floats1
+
+
+@compiled(_Pages, Number, Floats1, Flags1, Floats1)
+def _enter(book, gamma, reward, ended, worth):  # type: ignore[no-untyped-def]
+    for lane in range(reward.shape[0]):
+        if book.length[lane] == 0:
+            book.thought[lane] = worth[lane]
+        book.total[lane] += reward[lane]
+        book.length[lane] += 1
+        book.discounted[lane] += book.power[lane] * reward[lane]
+        book.power[lane] *= gamma
+        if ended[lane]:
+            book.sums[lane, 0] += book.total[lane]
+            book.sums[lane, 1] += book.length[lane]
+            book.sums[lane, 2] += book.thought[lane]
+            book.sums[lane, 3] += book.discounted[lane]
+            book.episodes[lane] += 1
+            book.total[lane], book.length[lane], book.discounted[lane], book.power[lane] = 0.0, 0.0, 0.0, 1.0
+
+
 class Book:
     """Episodes as they go by, per lane."""
 
@@ -203,17 +233,10 @@ class Book:
 
     def enter(self, reward: Floats, ended: Any, worth: Floats) -> None:
         """One step, from where the best action was thought to be `worth` so much."""
-        self.thought = np.where(self.length == 0, worth, self.thought)
-        self.total += reward
-        self.length += 1
-        self.discounted += self.power * reward
-        self.power *= self.gamma
-        if ended.any():
-            row = np.stack([self.total, self.length, self.thought, self.discounted], axis=1)
-            self.sums[ended] += row[ended]
-            self.count += ended
-            for part, start in ((self.total, 0.0), (self.length, 0.0), (self.discounted, 0.0), (self.power, 1.0)):
-                part[ended] = start
+        _enter(
+            _Pages(self.total, self.length, self.discounted, self.power, self.thought, self.sums, self.count),
+            self.gamma, np.ascontiguousarray(reward, dtype=float), ended, np.ascontiguousarray(worth, dtype=float),
+        )  # fmt: skip
 
     def close(self, w: Any) -> Floats:
         """[lanes, names] since the last time; w  [lanes, d]."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from algorithms.checks import Floats, shape
+from algorithms.engines.choosing import Choice
 from algorithms.engines.network_batches import Lesson
 from algorithms.engines.small import SmallEngine
 from algorithms.experience.replay import Replay
@@ -53,15 +53,15 @@ class Iterating(InWorld):
         sizes = (self.world.observations + self.world.actions, *predictor.hidden)
         return SmallEngine(self.rule, sizes, self.target, activation=predictor.activation, pinned=predictor.pinned)
 
-    def evaluators(self, seeds: range) -> Evaluators:
-        """The lanes of these seeds, before their first step."""
+    def evaluators(self, seeds: range, kind: type[Evaluators] = Evaluators) -> Evaluators:
+        """The lanes of these seeds, before their first step; of another kind for controls."""
         theta = self.spec.learner.spread * self.engine.init(self.weights(seeds))
-        return Evaluators(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0))
+        return kind(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0))
 
     def simulate(self, seeds: range, tick: Callable[[], None], keeper: Keeper | None = None) -> Trial:
         """Act until the last of the probe's times. These runs are short: they start again rather than keep anything."""
         times, lanes = self.spec.times(), len(seeds)
-        walk = _Walk(self, seeds)
+        walk = Walk(self, seeds)
         curves = np.full((len(times), lanes, len(NAMES)), np.nan)
         for i, t in enumerate(times):
             while walk.done < t:
@@ -90,12 +90,12 @@ class Iterating(InWorld):
         return twin.predict(weights, torch.as_tensor(inputs)[:, None]).numpy()[:, 0]
 
 
-class _Walk:
+class Walk:
     """Lanes on their way: where they are, the action each will take there, and what has been earned."""
 
-    def __init__(self, run: Iterating, seeds: range) -> None:
+    def __init__(self, run: Iterating, seeds: range, kind: type[Evaluators] = Evaluators) -> None:
         self.run, self.how, self.done = run, run.how, 0
-        self.lanes = run.evaluators(seeds)
+        self.lanes = run.evaluators(seeds, kind)
         self.world = run.world.make(run.streams(seeds, "world"))
         self.book = Book(len(seeds), self.how.gamma)
         self._explores, self._draws = run.streams(seeds, "exploration"), np.empty((len(seeds), 4))
@@ -110,7 +110,7 @@ class _Walk:
     def _seen(self) -> Floats:
         return self.world.observation / self.run.scale
 
-    def _choose(self, x: Floats, column: int) -> tuple[Any, Floats, Floats]:
+    def _choose(self, x: Floats, column: int) -> Choice:
         """By two of the four draws of this step: the last two begin an episode, and every lane draws them always."""
         return self.lanes.act(x, self._draws[:, column], self._draws[:, column + 1], self.how.behave)
 
@@ -123,21 +123,20 @@ class _Walk:
         self.book.enter(moved.reward, ended, worth)
         discount = np.where(moved.terminated, 0.0, how.gamma)
         uniforms(self._explores, self._draws)
-        following, rho, thought = self._choose(x_next, 0)
+        following = self._choose(x_next, 0)
         self.done += 1
         if self._replay is None:
-            ratio = np.where(moved.terminated, 1.0, rho)  # nothing follows: there is nothing to weigh
-            at, to = lanes.inputs(x, action), lanes.inputs(x_next, following)
+            ratio = np.where(moved.terminated, 1.0, following.rho)  # nothing follows: there is nothing to weigh
+            at, to = lanes.inputs(x, action), lanes.inputs(x_next, following.action)
             lesson = Lesson(at[:, None], to[:, None], moved.reward[:, None], discount[:, None], ratio[:, None])
         else:
             self._replay.add(x, action, moved.reward, discount, x_next)
             lesson = self._replayed(self._replay)
         self._learn(lesson)
         lanes.close(ended, how.epsilon(self.done))
-        self._next = following, rho, thought
+        self._next = following
         if ended.any():  # a new episode begins, by a policy that may be new
-            begun = self._choose(self._seen(), 2)
-            self._next = tuple(np.where(ended, new, old) for new, old in zip(begun, self._next, strict=True))
+            lanes.act_again(following, ended, self._seen(), self._draws[:, 2], self._draws[:, 3], how.behave)
 
     def _learn(self, lesson: Lesson) -> None:
         learner = self.run.spec.learner
@@ -147,10 +146,11 @@ class _Walk:
 
     def _replayed(self, replay: Replay) -> Lesson:
         """Drawn transitions, their next actions from the policy under evaluation as it is now."""
-        drawn, lanes = replay.draw(self.how.batch), self.lanes
-        draws, following = np.empty((len(lanes.theta), 2)), np.empty(drawn.action.shape, dtype=np.int64)
-        for i in range(self.how.batch):
-            uniforms(self._afresh, draws)
-            following[:, i] = lanes.act(drawn.x_next[:, i].astype(float), draws[:, 0], draws[:, 1])[0]
+        drawn, lanes, count = replay.draw(self.how.batch), self.lanes, self.how.batch
+        draws = np.empty((len(lanes.theta), 2 * count))
+        uniforms(self._afresh, draws)
+        explore, choice = (draws[:, first::2].ravel() for first in (0, 1))
+        x_next = drawn.x_next.reshape(-1, drawn.x_next.shape[2]).astype(float)
+        following = lanes.act(x_next, explore, choice).action.reshape(-1, count)
         at, to = lanes.inputs(drawn.x, drawn.action), lanes.inputs(drawn.x_next, following)
         return Lesson(at, to, drawn.reward, drawn.discount, np.ones(drawn.action.shape))

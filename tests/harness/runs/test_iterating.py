@@ -8,7 +8,7 @@ import pytest
 from harness.compare.agents import run_spec
 from harness.compare.policy_iteration import learner
 from harness.runs.acting_spec import Iteration
-from harness.runs.iterating import Iterating, _Walk
+from harness.runs.iterating import Iterating, Walk
 from harness.runs.spec import RunSpec
 
 WORLD = "cartpole-v0"
@@ -25,7 +25,7 @@ def test_a_specification_is_data():
 
 @pytest.mark.parametrize("episodes", [3, 20])
 def test_the_policy_is_frozen_for_exactly_its_episodes_and_then_is_what_was_learnt(episodes):
-    walk = _Walk(made(steps=1200, episodes=episodes), range(4))
+    walk = Walk(made(steps=1200, episodes=episodes), range(4))
     ended, changes = np.zeros(4, dtype=int), [[] for _ in range(4)]
     moved = walk.world.step
 
@@ -49,7 +49,7 @@ def test_the_policy_is_frozen_for_exactly_its_episodes_and_then_is_what_was_lear
 
 
 def test_the_action_that_is_learnt_from_is_the_one_that_is_taken_next():
-    walk = _Walk(made(target="cdf"), range(4))
+    walk = Walk(made(target="cdf"), range(4))
     lessons, taken, ends = [], [], []
     learn, move = walk.lanes.learn, walk.world.step
     walk.lanes.learn = lambda lesson, *rest: (lessons.append(lesson), learn(lesson, *rest))
@@ -73,7 +73,7 @@ def test_the_action_that_is_learnt_from_is_the_one_that_is_taken_next():
 
 
 def test_off_policy_the_next_action_is_weighed_and_an_end_is_not():
-    walk = _Walk(made(behave=0.9), range(4))
+    walk = Walk(made(behave=0.9), range(4))
     lessons = []
     learn = walk.lanes.learn
     walk.lanes.learn = lambda lesson, *rest: (lessons.append(lesson), learn(lesson, *rest))
@@ -88,7 +88,7 @@ def test_off_policy_the_next_action_is_weighed_and_an_end_is_not():
 
 
 def test_replayed_transitions_take_their_next_action_from_the_policy_as_it_is():
-    walk = _Walk(made(capacity=64, batch=8, explore=(0.0, 0.0)), range(4))
+    walk = Walk(made(capacity=64, batch=8, explore=(0.0, 0.0)), range(4))
     for _ in range(80):
         walk.step()
     drawn = walk._replayed(walk._replay)

@@ -13,6 +13,7 @@ from tests.mutants.catalogue import (
     moments,
     networks,
     oracle,
+    policy_iteration,
     returns,
     rules,
     saddle,
@@ -41,6 +42,7 @@ ROOMS: dict[str, tuple[Mutant, ...]] = {
     "store": store.MUTANTS,
     "compare": compare.MUTANTS,
     "control": control.MUTANTS,
+    "iteration": policy_iteration.MUTANTS,
 }
 MUTANTS = tuple(mutant for room in ROOMS.values() for mutant in room)
 

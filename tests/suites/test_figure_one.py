@@ -1,0 +1,109 @@
+"""Figure 1's claims: profiles, the points of the search, and planted lanes are judged right."""
+
+import numpy as np
+import pytest
+
+from harness.compare.space import ALPHAS, RATIOS, Point, learner_at, points
+from harness.judging.claims import Setting
+from harness.judging.verdicts import Verdict
+from harness.runs.trial import Trial
+from suites import figure_one, policy_iteration
+from suites.figure_one import CHOSEN, FORMS, SEARCHED, V0
+
+RNG = np.random.default_rng(0)
+SETTING = Setting("full", 0, 1e-5)
+
+
+def lanes(path, spread=5.0, count=30):
+    """Lanes along a path of ten returns, with noise of their own at every checkpoint."""
+    times = np.arange(51) * 400
+    each = np.concatenate([[path[0]], np.repeat(path, 5)])
+    curves = (each[:, None] + spread * RNG.normal(size=(51, count)))[..., None]
+    return Trial(times, curves, np.full(count, -1), ("return",), np.zeros((count, 0)))
+
+
+UP = np.linspace(20, 180, 10)
+ZIGZAG = np.array([20, 100, 40, 150, 30, 160, 50, 150, 60, 180])
+
+
+def test_profiles():
+    made = policy_iteration.claims()
+    figures = [claim for claim in made if claim.figure]
+    assert all("ci" not in claim.profiles for claim in figures)
+    assert {claim.profiles for claim in figures if claim.id.endswith("/search")} == {("paper",)}
+    assert sum(claim.profiles == ("full", "paper") for claim in figures) == 16
+    assert policy_iteration.claims(rule=object()) == []
+    controls = [claim for claim in made if claim.control]
+    assert {claim.id.split("/")[2] for claim in controls} == {
+        "every-step", "greedy-next", "through-the-end", "w-never-moves",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [16, 32, 64])
+def test_the_points_cover_the_ranges_and_their_choices_are_balanced(count):
+    made = points(count)
+    alpha, ratio = np.array([(p.alpha, p.beta / p.alpha) for p in made]).T
+    for values, (low, high) in ((alpha, ALPHAS), (ratio, RATIOS)):
+        shares = np.sort(np.log(values / low) / np.log(high / low))
+        np.testing.assert_allclose(shares, (np.arange(count) + 0.5) / count)
+    middle = np.sqrt(ALPHAS[0] * ALPHAS[1])
+    columns = [
+        (p.alpha > middle, p.beta > p.alpha, p.replayed, p.decaying, p.activation == "relu",
+         p.projection == "nearest", p.pinned) for p in made
+    ]  # fmt: skip
+    np.testing.assert_allclose(np.corrcoef(np.array(columns, dtype=float).T), np.eye(7), atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 1, 12])
+def test_a_search_that_can_not_be_balanced_is_refused(count):
+    with pytest.raises(ValueError, match="count must be"):
+        points(count)
+
+
+def test_a_point_is_what_the_learner_gets():
+    point = Point(0.5, 0.25, True, True, "relu", "nearest", True)
+    law, value = (learner_at(point, "tdc", target, V0) for target in ("cdf", "value"))
+    assert (law.alpha, law.beta, law.projection, law.predictor.pinned) == (0.5, 0.25, "nearest", True)
+    assert (law.iteration.capacity, law.iteration.batch, law.schedule.name) == (10_000, 8, "robbins-monro")
+    assert (law.predictor.hidden, value.predictor.hidden, value.predictor.pinned) == ((50,), (30,), False)
+    assert point.shown("value") == "α 0.5, β 0.25, replay, decaying, relu"
+
+
+def test_every_form_is_searched_at_the_same_points_on_lanes_of_their_own():
+    for form in FORMS:
+        needs = figure_one.searched(*form, Setting("paper"))
+        assert [need.spec.learner.alpha for need in needs] == [point.alpha for point in points(SEARCHED)]
+        best = figure_one.at_its_best(form, V0, SETTING)
+        assert best.spec.learner.alpha == points(SEARCHED)[CHOSEN[form]].alpha
+        assert {dict(need.spec.axes)["purpose"] for need in needs} == {"search"}
+        assert dict(best.spec.axes)["purpose"] == "figure 1"
+
+
+@pytest.mark.parametrize(
+    ("judge", "first", "second"),
+    [
+        (figure_one.earns_more, UP, UP - 60),
+        (figure_one.earns_more_early, UP[::-1], UP),
+        (figure_one.rises_more_steadily, UP, ZIGZAG),
+    ],
+    ids=["more", "early", "steadily"],
+)
+def test_who_has_more_is_told(judge, first, second):
+    assert judge([lanes(first), lanes(second)], SETTING).verdict is Verdict.PASS
+    assert judge([lanes(second), lanes(first)], SETTING).verdict is Verdict.FAIL
+    assert judge([lanes(first), lanes(first)], SETTING).verdict is Verdict.INCONCLUSIVE
+
+
+def test_steadiness_is_the_share_of_ways_that_lead_up():
+    for path, expected in ((UP, 1.0), (UP[::-1], -1.0), (ZIGZAG, 160 / np.abs(np.diff(ZIGZAG)).sum())):
+        np.testing.assert_allclose(figure_one.steadiness(lanes(path, spread=0.0)), expected)
+    np.testing.assert_array_equal(figure_one.steadiness(lanes(np.full(10, 9.0), spread=0.0)), 0.0)
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(100, Verdict.PASS), (9, Verdict.FAIL)])
+def test_how_much_of_the_space_works(level, verdict):
+    trials = [lanes(np.full(10, level), 1.0, 4) for _ in range(16)]
+    trials[5] = lanes(np.full(10, 170), 1.0, 4)
+    found = figure_one.how_much_works("cdf", trials, Setting("paper", 0, 0.01))
+    assert found.verdict is verdict
+    assert f"best: 5 (170: {points(16)[5].shown('cdf')})" in found.words
