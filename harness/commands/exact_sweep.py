@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from harness.compare.exact import Map, Setting
 
 MARK = "×"  # second moments beyond all bounds
+MARKS = {"heavy-tailed": "1", "diverging": "x", "marginal": "."}  # what a picture shows of the certificate
 
 
 def exact_sweep(rule: str, setting: Setting, grid: Grid, where: Where, plot: Path | None, as_json: bool) -> int:
@@ -51,7 +52,7 @@ def exact_sweep(rule: str, setting: Setting, grid: Grid, where: Where, plot: Pat
         _plot(found, best[0], words, plot)
     if as_json:
         settings = [
-            {"alpha": alpha, "beta": ratio * alpha, "area": found.area[i, j]}
+            {"alpha": alpha, "beta": ratio * alpha, "area": found.area[i, j], "class": found.kind(alpha, ratio) or None}
             for i, alpha in enumerate(grid.alphas)
             for j, ratio in enumerate(grid.ratios)
         ]
@@ -74,7 +75,7 @@ def _print(found: Map, best: dict[str, float], words: str) -> None:
         for j, ratio in enumerate(grid.ratios):
             area = found.area[i, j]
             mark = " ◀" if (alpha, ratio * alpha) == found.best else ""
-            shaky = " ~" if np.isfinite(area) and alpha > found.stable[j] else ""  # False where nothing is known
+            shaky = " ~" if np.isfinite(area) and found.kind(alpha, ratio) not in ("", "stable") else ""
             row.append(f"{area:.4g}{shaky}{mark}" if np.isfinite(area) else MARK)
         rows.append(row)
     columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid.ratios)]
@@ -90,6 +91,7 @@ def _plot(found: Map, best: dict[str, float], words: str, path: Path) -> None:
     import numpy as np
 
     from harness.report.drawing import Figure, Panel, save
+    from harness.report.zones import boundary
 
     def draw(axis: Any) -> None:
         ratios, alphas = np.array(found.grid.ratios), np.array(found.grid.alphas)
@@ -97,9 +99,15 @@ def _plot(found: Map, best: dict[str, float], words: str, path: Path) -> None:
         area = np.where(np.isfinite(found.area), found.area, np.nan)[np.ix_(rising, order)]
         drawn = axis.pcolormesh(ratios[order], alphas[rising], np.log10(area), shading="nearest", cmap="viridis_r")
         axis.figure.colorbar(drawn, ax=axis, label="log₁₀ of the area under √E MSPBE")
-        if np.isfinite(found.stable).all():
-            edge = np.where(found.stable > 0, found.stable, np.nan)[order]
-            axis.plot(ratios[order], edge, "r_", ms=12, mew=2, label="largest stable α on the grid")
+        if found.zones is not None:
+            boundary(axis, found.zones)
+            for kind, mark in MARKS.items():
+                row, at = np.nonzero(found.zones.kinds == kind)
+                if len(row):
+                    axis.scatter(
+                        found.zones.ratios[at], found.zones.alphas[row], marker=mark, color="#444444", s=16, lw=0.8,
+                        label=kind,
+                    )  # fmt: skip
         axis.plot(best["beta"] / best["alpha"], best["alpha"], "r*", ms=13, label="best")
         axis.set(xlabel="β/α", ylabel="α", xscale="log", yscale="log")
 

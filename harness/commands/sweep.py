@@ -9,20 +9,24 @@ from typing import Any
 
 import typer
 
-from harness.commands.compare import contestants, grid
+from harness.commands.compare import contestants, grid, split
 from harness.commands.options import INTERRUPTED, RESUME, PredictorText, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 Plot = typer.Option(
     None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).", parser=a_path, metavar="PATH"
 )
+ZoneMap = typer.Option(
+    None, "--map", help="Of --exact: draw where rules are stable, heavy-tailed or diverging to this file.",
+    parser=a_path, metavar="PATH",
+)  # fmt: skip
 
 
 @runs_lanes
 def sweep(
     where: Where,
-    problem: str = typer.Option(..., help="A problem, as in 'boyan'."),
-    rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function."),
+    problem: str = typer.Option(..., help="A problem, as in 'boyan'; several, with commas, for --map."),
+    rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function; several for --map."),
     target: str = typer.Option("value", help="value, or cdf for the distributional form."),
     alphas: str | None = typer.Option(None, help="α, separated by commas."),
     ratios: str | None = typer.Option(None, help="β/α, separated by commas."),
@@ -35,6 +39,7 @@ def sweep(
     seed: int = typer.Option(0, help="Root of every stream."),
     exact: bool = typer.Option(False, "--exact", help="Expected areas, computed: no seeds. Linear predictors only."),
     plot: Path | None = Plot,
+    zone_map: Path | None = ZoneMap,
     predictor: str | None = PredictorText,
     as_json: bool = AsJson,
 ) -> int:
@@ -49,6 +54,16 @@ def sweep(
         from harness.report.drawing import check_picture
 
         check_picture("plot", plot)
+    if zone_map is not None:
+        from harness.commands.zone_map import zone_map as draw_map
+
+        for name, given in (("--exact", exact), ("a linear --predictor", predictor in (None, "linear"))):
+            if not given:
+                raise ValueError(f"a map is of certificates: --map needs {name}")
+        if plot is not None:
+            raise ValueError("--plot draws areas and --map classes: give one of them")
+        fine = None if alphas is None and ratios is None else grid(alphas, ratios)
+        return draw_map(split(rule), split(problem), (target, atoms, projection), fine, where, zone_map, as_json)
     if exact:
         from harness.commands.exact_sweep import exact_sweep
         from harness.compare.exact import Setting

@@ -13,12 +13,12 @@ import numpy as np
 from algorithms.checks import Floats
 from algorithms.rule import Rule
 from harness.compare.contest import Grid, areas
+from harness.compare.zones import Zones, small, zones
 from harness.oracle.moments import Moments
 from harness.plugins import find_problem
 from harness.runs.job import Job
 from harness.runs.spec import FileRef, StepSchedule, log_times
 
-SMALL = 64  # unknowns up to which a certificate takes a fraction of a second
 NARROW = 1.01  # the optimiser stops where step sizes are known within this factor
 METRIC = "rmspbe"
 
@@ -56,33 +56,16 @@ class Setting:
 
 
 def column(rule: Rule, ratio: float, alphas: list[float], **setting: Any) -> dict[str, Any]:
-    """The areas of one β/α, and the largest α of them that the certificate calls stable (None: not looked at)."""
+    """The areas of one β/α; and what the certificate says at each, where it is quick (else None)."""
     what = Setting(**setting)
     moments = what.moments(rule)
     found = [what.area(moments, alpha, ratio * alpha) for alpha in alphas]
+    quick = small(moments.mdp, moments.target)
+    place = {name: getattr(what, name) for name in ("problem", "target", "atoms", "projection")}
     return {
         "areas": [area if np.isfinite(area) else None for area in found],
-        "stable": _edge(rule, what, ratio, alphas),
+        "zones": zones(rule, ratio=ratio, alphas=alphas, **place) if quick else None,
     }
-
-
-def _edge(rule: Rule, what: Setting, ratio: float, alphas: list[float]) -> float | None:
-    """By halving: where a step is stable, smaller ones are. On independent transitions; 0 if none is stable."""
-    from harness.oracle.certificates import Dynamics, mean_square
-
-    problem = find_problem(what.problem)
-    target, rising = problem.target(what.target, what.atoms, what.projection), sorted(alphas)
-    if 2 * target.outputs * problem.mdp.features.shape[1] > SMALL:
-        return None
-    low, high = 0, len(rising)  # the first `low` are stable, none from `high` on
-    while low < high:
-        middle = (low + high) // 2
-        alpha = rising[middle]
-        if mean_square(Dynamics(rule, problem.mdp, target, alpha, ratio * alpha)).high < 1:
-            low = middle + 1
-        else:
-            high = middle
-    return rising[low - 1] if low else 0.0
 
 
 def optimum(rule: Rule, alpha: float, beta: float, **setting: Any) -> dict[str, float]:
@@ -105,11 +88,11 @@ def optimum(rule: Rule, alpha: float, beta: float, **setting: Any) -> dict[str, 
 
 @dataclass(frozen=True)
 class Map:
-    """area [alphas, ratios] (infinite: second moments grow beyond all bounds); stable [ratios], NaN if not known."""
+    """area [alphas, ratios] (infinite: second moments grow beyond all bounds); zones: None if not known."""
 
     grid: Grid
     area: Floats
-    stable: Floats
+    zones: Zones | None
 
     @property
     def best(self) -> tuple[float, float]:
@@ -117,6 +100,20 @@ class Map:
         i, j = np.unravel_index(int(np.argmin(self.area)), self.area.shape)
         alpha = self.grid.alphas[i]
         return alpha, self.grid.ratios[j] * alpha
+
+    @property
+    def stable(self) -> Floats:
+        """[ratios], as in the grid: the largest stable α on it, 0 if none is, NaN if not known."""
+        if self.zones is None:
+            return np.full(len(self.grid.ratios), np.nan)
+        return self.zones.largest_stable()[np.argsort(np.argsort(self.grid.ratios))]
+
+    def kind(self, alpha: float, ratio: float) -> str:
+        """What the certificate says of a point of the grid; empty if not known."""
+        if self.zones is None:
+            return ""
+        at = np.searchsorted(self.zones.alphas, alpha), np.searchsorted(self.zones.ratios, ratio)
+        return str(self.zones.kinds[at])
 
 
 def column_jobs(rule: FileRef, setting: Setting, grid: Grid) -> list[Job]:
@@ -129,10 +126,10 @@ def map_of(grid: Grid, columns: list[dict[str, Any]]) -> Map:
     area = np.array(
         [[np.inf if value is None else value for value in each["areas"]] for each in columns], dtype=float
     ).T
-    stable = np.array([np.nan if each["stable"] is None else each["stable"] for each in columns], dtype=float)
+    known = [each["zones"] for each in columns if each["zones"] is not None]
     if not np.isfinite(area).any():
         raise ValueError("no stable step sizes: second moments grow without bound at every one; try smaller --alphas")
-    return Map(grid, area, stable)
+    return Map(grid, area, Zones.of(grid, known) if known else None)
 
 
 def optimum_job(rule: FileRef, setting: Setting, start: tuple[float, float]) -> Job:

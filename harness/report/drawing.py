@@ -51,14 +51,14 @@ def check_picture(name: str, path: Path) -> None:
         raise ValueError(f"{name} must name a file, got the folder {str(path)!r}")
 
 
-def save(figure: Figure, *paths: Path) -> None:
-    """Save the whole figure, in the format that each path ends in.
+def save(figure: Figure, *paths: Path, columns: int = 2) -> None:
+    """Save the whole figure, in the format that each path ends in, with at most `columns` panels beside each other.
 
     It is as wide as a paper's column, or as the text where it has several panels, with letters of eight points: it is
     included as it is, and nothing is scaled.
     """
     with _paper() as plt, plt.rc_context({"font.size": 8}):
-        columns = min(len(figure.panels), 2)
+        columns = min(len(figure.panels), columns)
         rows = -(-len(figure.panels) // columns)
         size = (COLUMN * columns + 0.25 * (columns - 1), COLUMN_HEIGHT * rows + 0.4)
         drawn, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)

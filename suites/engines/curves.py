@@ -6,6 +6,7 @@ averages, schedules and the order of the two transitions of Mirror-Prox.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
 
 if TYPE_CHECKING:
+    from algorithms.engines.compiled_loop import LaneState
     from harness.oracle.moments import Expected
 
 SOURCE = "Algorithms 1 to 3; Proposition 2"
@@ -53,6 +55,19 @@ class Case:
         problem = find_problem(self.problem)
         mdp = problem.mdp.with_(weights=problem.mdp.d) if self.iid else problem.mdp
         return problem, mdp, RobbinsMonro(0.75, 0.55, OFFSET) if self.scheduled else None
+
+    def numbers(self) -> Callable[[Floats], Floats]:
+        """θ [lanes, n, k] → every state's prediction and every squared metric [lanes, numbers]."""
+        from harness.oracle.metrics import Metrics
+
+        problem, mdp, _ = self.place()
+        measure = Metrics(mdp, problem.target(self.target, self.atoms))
+
+        def of(theta: Floats) -> Floats:
+            F = np.swapaxes(theta @ mdp.features.T, -1, -2)
+            return np.concatenate([F.reshape(len(theta), -1), measure(F) ** 2], axis=1)
+
+        return of
 
 
 CASES = {
@@ -85,51 +100,76 @@ def curve(rule: Rule, name: str) -> Claim:
 
 def sampled_means(rule: Rule, lanes: int, seed: int, **case: Any) -> dict[str, Any]:
     """Mean and standard error over lanes of the states' predictions and of the squared metrics, at every checkpoint."""
-    from algorithms.engines.linear import LinearEngine
-    from algorithms.streams import lane_streams
-    from harness.oracle.metrics import Metrics
-
     what = Case(**case)
-    problem, mdp, schedule = what.place()
-    target = problem.target(what.target, what.atoms)
-    engine, measure = LinearEngine(rule, mdp.table, mdp.features, target), Metrics(mdp, target)
-    streams = lane_streams(seed, range(lanes), problem=what.problem, purpose="curve")
-    state = engine.start(target.start(mdp.theta_initial, mdp.features), streams)
-    means, errors = [], []
-    for t in TIMES:
-        options: dict[str, Any] = {"average": what.average, "extragradient": what.extragradient, "schedule": schedule}
-        engine.run(state, t - state.steps, what.alpha, what.beta, **options)
-        F = np.swapaxes((state.theta_mean if what.average else state.theta) @ mdp.features.T, -1, -2)
-        numbers = np.concatenate([F.reshape(lanes, -1), measure(F) ** 2], axis=1)
+    numbers_of, means, errors = what.numbers(), [], []
+    for state in followed(rule, what, lanes, seed):
+        numbers = numbers_of(state.theta_mean if what.average else state.theta)
         means.append(numbers.mean(0).tolist())
         errors.append((numbers.std(0, ddof=1) / np.sqrt(lanes)).tolist())
     return {"means": means, "errors": errors, "lanes": lanes}
 
 
+def followed(rule: Rule, case: Case, lanes: int, seed: int) -> Iterator[LaneState]:
+    """The lanes of a case at each of the checkpoints."""
+    from algorithms.engines.linear import LinearEngine
+    from algorithms.streams import lane_streams
+
+    problem, mdp, schedule = case.place()
+    target = problem.target(case.target, case.atoms)
+    engine = LinearEngine(rule, mdp.table, mdp.features, target)
+    streams = lane_streams(seed, range(lanes), problem=case.problem, purpose="curve")
+    state = engine.start(target.start(mdp.theta_initial, mdp.features), streams)
+    options: dict[str, Any] = {"average": case.average, "extragradient": case.extragradient, "schedule": schedule}
+    for t in TIMES:
+        engine.run(state, t - state.steps, case.alpha, case.beta, **options)
+        yield state
+
+
 def means_agree(rule: Rule, case: Case, evidence: list[Any], setting: Setting) -> Finding:
     """The largest distance in standard errors, over all numbers and checkpoints; Bonferroni over them."""
-    from scipy import stats
+    exact = exact_curve(rule, case)
+    p, words = weighed(exact, evidence[0])
+    objective = list(exact.names).index("rmspbe")
+    shown = {"x": list(TIMES), "y": exact.curves[:, objective].tolist(), "x_name": "steps", "y_name": "E MSPBE, exact"}
+    return unlikely(p, setting.false_alarm, int(evidence[0]["lanes"]), words, **shown)
 
+
+def exact_curve(rule: Rule, case: Case) -> Expected:
+    """What the lanes of a case must follow."""
     from harness.oracle.moments import Moments
 
     problem, mdp, schedule = case.place()
-    exact = Moments(rule, mdp, problem.target(case.target, case.atoms)).run(
+    return Moments(rule, mdp, problem.target(case.target, case.atoms)).run(
         case.alpha, case.beta, TIMES, schedule=schedule, average=case.average, extragradient=case.extragradient
     )
+
+
+def weighed(exact: Expected, evidence: dict[str, Any], counted: NDArray[np.bool_] | None = None) -> tuple[float, str]:
+    """The chance that right lanes have a mean as far away as the farthest one, at most; and that one in words.
+
+    `counted` [checkpoints, numbers]: which are looked at, if not all.
+    """
+    from scipy import stats
+
     used = calm(exact)
-    expected = np.concatenate([exact.mean.reshape(len(TIMES), -1), exact.curves], axis=1)[used]
-    means, errors = (np.array(evidence[0][name])[used] for name in ("means", "errors"))
+    expected = expectations(exact)[used]
+    means, errors = (np.array(evidence[name])[used] for name in ("means", "errors"))
     away = distances(means, errors, expected)
-    lanes, tests = int(evidence[0]["lanes"]), away.size
+    if counted is not None:
+        away = np.where(counted[used], away, 0.0)
+    lanes, tests = int(evidence["lanes"]), away.size if counted is None else int(counted[used].sum())
     worst = np.unravel_index(int(np.argmax(away)), away.shape)
     p = min(1.0, float(2 * tests * stats.t.sf(away[worst], lanes - 1)))
     words = (
         f"{tests} means of {lanes:,} lanes at {used.sum()} checkpoints: the farthest is {away[worst]:.2f} standard "
         f"errors away, after {np.array(TIMES)[used][worst[0]]} steps"
     )
-    objective = list(exact.names).index("rmspbe")
-    shown = {"x": list(TIMES), "y": exact.curves[:, objective].tolist(), "x_name": "steps", "y_name": "E MSPBE, exact"}
-    return unlikely(p, setting.false_alarm, lanes, words, **shown)
+    return p, words
+
+
+def expectations(exact: Expected) -> Floats:
+    """[checkpoints, numbers], in the order of a case's numbers."""
+    return np.concatenate([exact.mean.reshape(len(TIMES), -1), exact.curves], axis=1)
 
 
 def calm(exact: Expected) -> NDArray[np.bool_]:

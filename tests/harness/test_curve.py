@@ -98,3 +98,20 @@ def test_an_exact_sweep_is_of_linear_predictors(tmp_path):
     assert done.returncode == 2
     assert "an exact sweep is of linear predictors, got --predictor mlp(5)" in done.stderr
     assert not store.exists()
+
+
+SMALL = ("--alphas", "0.5,0.01", "--ratios", "1,4")
+
+
+def test_a_map_of_step_sizes_is_drawn_and_stored(tmp_path):
+    words = (
+        "sweep", "--exact", "--rule", "gtd2,td", "--problem", "two_state", *SMALL, "--map", str(tmp_path / "map.svg"),
+        "--store", str(tmp_path / "s.sqlite"),
+    )  # fmt: skip
+    found = json.loads(dgtd(*words, "--json").stdout)
+    assert [each["rule"] for each in found["maps"]] == ["gtd2", "td"]
+    assert found["maps"][0]["kinds"][0] == ["stable", "stable"]
+    assert found["maps"][1]["kinds"][0] == ["diverging", "diverging"]
+    drawn = (tmp_path / "map.svg").read_text()
+    assert "gtd2 on two_state" in drawn
+    assert "mean-square radius 1" in drawn

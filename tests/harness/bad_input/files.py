@@ -220,6 +220,18 @@ def _places() -> Iterator[Case]:
         yield Case("plot", (*command, "--plot", ""), ("--plot",))
     yield Case("plot", ("problem", "show", "two_state", "--plot", "no/such/x.png"), ("no/such/x.png",))
     yield Case("plot", (*SWEEP, "--plot", "file/x.png"), ("file",))
+    exact = (*SWEEP, "--exact", "--map", "m.png")
+    yield Case("map", (*SWEEP, "--map", "m.png"), ("--map needs --exact",))
+    yield Case("map", having(exact, "--map", "m.txt"), ("map must end in png, svg or pdf",))
+    yield Case("map", having(exact, "--map", "folder.png"), ("map must name a file",))
+    yield Case("map", having(exact, "--map", ""), ("--map",))
+    yield Case("map", (*exact, "--plot", "p.png"), ("--plot draws areas and --map classes",))
+    yield Case("map", (*exact, "--predictor", "mlp(5)"), ("--map needs a linear --predictor",))
+    yield Case("map", (*having(exact, "--problem", "baird"), "--target", "cdf"), ("a map needs at most 64 unknowns",))
+    yield Case("map", having(exact, "--problem", "two_state,spiral"), ("nonlinear predictor",))
+    yield Case("map", having(exact, "--problem", ","), ("a map needs a problem",))
+    yield Case("map", having(exact, "--rule", " "), ("a map needs a rule",))
+    yield Case("map", having(exact, "--rule", "gtd2,gtd3"), ("did you mean 'gtd2'?",))
     for words, says in (
         (("--format", "xml"), "format must be 'csv', 'parquet' or 'latex'"),
         (("--format", ""), "format must be"),
