@@ -62,7 +62,7 @@ def room(outputs: int, logits: int) -> Room:
     )  # fmt: skip
 
 
-@inlined()
+@inlined(error_model="numpy")
 def _shift(setup, reward, discount, room):
     """T and t of one transition: see targets.py, whose numpy code this repeats number by number."""
     row = room.row
