@@ -19,7 +19,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 @inlined(FASTMATH, error_model="numpy")  # Python's would test every divisor for 0, and nothing would be vectorised
-def _move(theta, direction, size, first, second, numbers):  # type: ignore[no-untyped-def]
+def _move(theta, direction, size, first, second, numbers):
     """One lane's step: Kingma and Ba (2015), with torch's defaults and order of operations."""
     keep1, take1, keep2, take2, correct, epsilon = (
         numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5],
@@ -33,7 +33,7 @@ def _move(theta, direction, size, first, second, numbers):  # type: ignore[no-un
         theta[i] -= size * m / (np.sqrt(v) / correct + epsilon)
 
 
-def _adam(theta, direction, size, first, second, numbers):  # type: ignore[no-untyped-def]
+def _adam(theta, direction, size, first, second, numbers):
     """numbers  [6] are of theta's own precision: with a float64 constant among them the loop would not vectorise."""
     for lane in range(theta.shape[0]):
         _move(theta[lane], direction[lane], size[lane], first[lane], second[lane], numbers)
