@@ -7,7 +7,7 @@ from algorithms.compiling import Compiled
 MODULES = (
     "algorithms.experience.draws", "algorithms.experience.replay", "algorithms.engines.kernels",
     "algorithms.engines.network_kernels", "algorithms.engines.batch_passes", "algorithms.engines.batch_values",
-    "algorithms.optimisers", "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.acting",
+    "algorithms.optimisers", "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.bookkeeping",
 )  # fmt: skip
 
 

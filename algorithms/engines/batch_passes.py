@@ -197,8 +197,8 @@ class BatchPass:
         ins = [stacks * size * (units + 1) for units in width[:-1]]
         outs = [stacks * size * units for units in width[1:]]
         weights = [(rows + 1) * columns for rows, columns in pairwise(width)]
-        begins = [np.cumsum([0, *each]) for each in (weights, ins, outs)]
-        self.layout = Layout(np.array(width), *(each[:-1] for each in begins), size, activation)
+        weight, inputs, sums = (np.cumsum([0, *each[:-1]]) for each in (weights, ins, outs))
+        self.layout = Layout(np.array(width), weight, inputs, sums, size, activation)
         most = max(sum(ins), sum(outs), max(weights))
         self._room = np.zeros((6, most), dtype=dtype)
         for at, units in zip(self.layout.inputs, width[:-1], strict=True):  # the constant column, of x and of x'

@@ -10,15 +10,13 @@ from typing import Any, Self
 import numpy as np
 
 from algorithms.agents import Agent, Players
-from algorithms.checks import Floats
-from algorithms.compiling import Floats2, Streams, compiled
-from algorithms.experience.draws import uniform
 from algorithms.experience.replay import Replay
 from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import Target, target_class
 from harness.runs.acting_spec import Acts, Control
+from harness.runs.bookkeeping import Book, uniforms
 from harness.runs.checkpoints import Keeper
 from harness.runs.rule_files import resolve
 from harness.runs.spec import RunSpec
@@ -29,14 +27,6 @@ from harness.worlds.world import Resumable, World, WorldInfo, find_world
 # value: what the greedy action was thought to be worth where episodes began; earned: what it was worth, discounted
 NAMES = ("return", "length", "value", "earned", "w_norm")
 LOOK = 64  # steps between two looks at the clock and at Ctrl-C
-
-
-@compiled(Streams, Floats2)
-def uniforms(streams, out):  # type: ignore[no-untyped-def]
-    """out [lanes, count] ← each lane's own draws."""
-    for lane in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            out[lane, i] = uniform(streams[lane])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +131,7 @@ class Acting(InWorld):
             return play, keeper
         try:
             play.restore(saved)
-        except TimeoutError:
-            raise
-        except Exception as error:
+        except (ValueError, TypeError, KeyError, IndexError) as error:  # arrays that are missing, or of another shape
             keeper.reject(str(error))
             return _Play(self, seeds), keeper  # half of the other may have been put back
         keeper.accept(play.done)
@@ -188,45 +176,3 @@ class _Play:
     def _own(self) -> State:
         numbers = {"done": np.array(self.done), "closed": np.array(self.closed)}
         return {"explores": self.explores, "curves": self.curves} | numbers
-
-
-class Book:
-    """Episodes as they go by, per lane."""
-
-    def __init__(self, lanes: int, gamma: float) -> None:
-        self.gamma = gamma
-        self.total, self.length, self.discounted, self.power = (np.zeros(lanes) for _ in range(4))
-        self.power += 1.0
-        self.thought = np.zeros(lanes)
-        self.sums, self.count = np.zeros((lanes, 4)), np.zeros(lanes)
-        self.last = np.zeros((lanes, 4))
-
-    def enter(self, reward: Floats, ended: Any, worth: Floats) -> None:
-        """One step, from where the best action was thought to be `worth` so much."""
-        self.thought = np.where(self.length == 0, worth, self.thought)
-        self.total += reward
-        self.length += 1
-        self.discounted += self.power * reward
-        self.power *= self.gamma
-        if ended.any():
-            row = np.stack([self.total, self.length, self.thought, self.discounted], axis=1)
-            self.sums[ended] += row[ended]
-            self.count += ended
-            for part, start in ((self.total, 0.0), (self.length, 0.0), (self.discounted, 0.0), (self.power, 1.0)):
-                part[ended] = start
-
-    def close(self, w: Any) -> Floats:
-        """[lanes, names] since the last time; w  [lanes, d]."""
-        some = self.count > 0
-        self.last[some] = self.sums[some] / self.count[some, None]
-        self.sums[:], self.count[:] = 0.0, 0.0
-        norm = np.sqrt((w.astype(float) ** 2).sum(1))
-        return np.concatenate([self.last, norm[:, None]], axis=1)
-
-    def state(self) -> State:
-        """The arrays themselves, not copies."""
-        return {name: part for name, part in vars(self).items() if name != "gamma"}
-
-    def restore(self, saved: State) -> None:
-        """Go on from a state."""
-        refill(self.state(), saved)

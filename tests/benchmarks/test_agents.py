@@ -20,19 +20,20 @@ LANES, BATCH, ATOMS = 30, 32, 40
 LAW = CdfTarget(0, 100, ATOMS)
 
 
-def filled():
-    """A replay of random transitions."""
-    replay, rng = Replay(lane_streams(0, range(LANES)), 2000, 4), np.random.default_rng(0)
+def filled(lanes):
+    """A replay of random transitions, one in twenty the last of its episode."""
+    replay, rng = Replay(lane_streams(0, range(lanes)), 2000, 4), np.random.default_rng(0)
     for _ in range(2000):
-        x, x_next = rng.normal(size=(2, LANES, 4)).astype(np.float32)
-        replay.add(x, rng.integers(2, size=LANES), np.ones(LANES), rng.choice([0.0, 0.99], LANES), x_next)
+        x, x_next = rng.normal(size=(2, lanes, 4)).astype(np.float32)
+        discount = np.where(rng.random(lanes) < 0.05, 0.0, 0.99)
+        replay.add(x, rng.integers(2, size=lanes), np.ones(lanes), discount, x_next)
     return replay
 
 
 def updates(agent):
     """One update of every lane: draw, shift, rule, gradients, optimisers."""
     players = Players.start(agent, 4, 2, generators(0, range(LANES)), 1e-5, 1e-5)
-    replay = filled()
+    replay = filled(LANES)
 
     def call():
         players.learn(replay.draw(BATCH), 1)
@@ -53,7 +54,7 @@ def plain(law):
     ]  # fmt: skip
     online, frozen = made
     optimiser = torch.optim.Adam(online.parameters(), lr=1e-5)
-    replay, z, rows = filled(), torch.as_tensor(LAW.support, dtype=torch.float32), torch.arange(BATCH)
+    replay, z, rows = filled(1), torch.as_tensor(LAW.support, dtype=torch.float32), torch.arange(BATCH)
 
     def goal(x_next, reward, discount):
         if not law:
