@@ -10,11 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from algorithms.agents import Agent, Players
+from algorithms.checks import Floats
 from algorithms.experience.replay import Replay
 from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.streams import generators, lane_streams
-from algorithms.targets import Target, target_class
+from algorithms.targets import CdfTarget, Target, target_class
 from harness.runs.acting_spec import Acts, Control
 from harness.runs.bookkeeping import Book, uniforms
 from harness.runs.checkpoints import Keeper
@@ -119,7 +120,15 @@ class Acting(InWorld):
                         keeper.write(done, play.state())
             play.curves[i] = book.close(players.w)
             tick()
-        return Trial(times, play.curves, players.died, NAMES, np.zeros((lanes, 0)))
+        return Trial(times, play.curves, players.died, NAMES, self._laws(players))
+
+    def _laws(self, players: Players) -> Floats:
+        """[lanes, actions · n]: the last law of every action where the observation is 0 (CartPole upright, at rest)."""
+        lanes = len(players.theta)
+        if not isinstance(self.target, CdfTarget):
+            return np.zeros((lanes, 0))
+        found = players.engine.laws(players.theta, np.zeros((lanes, 1, self.world.observations)))
+        return found.reshape(lanes, -1).astype(float)
 
     def _entered(self, seeds: range, keeper: Keeper | None) -> tuple[_Play, Keeper | None]:
         """The lanes as their checkpoint has them, or before their first step. Some worlds can't be kept."""
