@@ -12,7 +12,10 @@ from algorithms.agents import Agent, Players
 from algorithms.experience.replay import Replay
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
+from harness.compare.agents import learner, run_spec
 from harness.cost.timing import alternating
+from harness.runs.acting import Acting
+from harness.runs.spec import PredictorSpec
 from harness.worlds.world import find_world
 from tests.benchmarks.lines import report
 
@@ -134,3 +137,28 @@ def test_cartpole_against_gymnasiums_vector(benchmark):
     report(benchmark, "compiled CartPole, million steps per second", LANES * 0.0002 / min(a for a, _ in pairs), "-")
     benchmark(lambda: world.step(actions[0]))
     assert ratio >= 15
+
+
+def steps_per_cpu_second(steps=6_000):
+    """Our loop in PureJaxRL's setting: 120-84, a batch of 128 every tenth step, a replay of 10 000."""
+    network = PredictorSpec("mlp", (120, 84), "relu")
+    how = {"batch": 128, "every": 10, "capacity": 10_000, "begin": 1_000}
+    made = learner("dqn", "cartpole-v1", alpha=2.5e-4, predictor=network, **how)
+    acting = Acting.of(run_spec("cartpole-v1", made, steps))
+    start = time.process_time()
+    acting.simulate(range(LANES), lambda: None)
+    return LANES * steps / (time.process_time() - start)
+
+
+@pytest.mark.benchmark(group="agents")
+def test_beside_a_loop_in_jax(benchmark):
+    """Printed whatever it is: `pip install 'dgtd-bench[bench-jax]'`. CPU time of one process, all its threads."""
+    torch.set_num_threads(1)
+    steps_per_cpu_second(1_100)
+    ours = max(steps_per_cpu_second() for _ in range(3))
+    report(benchmark, "our DQN, 120-84, batch 128 every tenth step: env-steps per CPU-second", ours, "-")
+    benchmark.pedantic(lambda: None)
+    jax_dqn = pytest.importorskip("tests.benchmarks.jax_dqn", reason="jax is in the extra bench-jax")
+    theirs = max(jax_dqn.steps_per_cpu_second() for _ in range(3))
+    report(benchmark, "the same in JAX", theirs, "-")
+    report(benchmark, "ours / JAX's", ours / theirs, "aim ≥ 1.2")
