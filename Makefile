@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup compare browser test tests kernels lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
+.PHONY: help setup compare control browser test tests kernels lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -20,6 +20,10 @@ setup: $(READY)  ## create .venv and install, once
 
 compare: $(READY)  ## the main job: GTD2 against the distributional variants, with a report
 	$(BIN)/dgtd compare
+
+control: $(READY)  ## DQN, C51 and distributional Greedy-GQ on CartPole (Figure 3), with a report
+	$(BIN)/dgtd compare --problems cartpole-v0,cartpole-v1 --rules 'dqn,c51,greedy_gq(0.5)' --targets cdf \
+	  --steps 50000 --seeds 30 --out results/control
 
 browser:  ## install Debian's Chromium, which the report's tests drive (they are skipped without it)
 	command -v chromium > /dev/null && command -v chromedriver > /dev/null || \

@@ -11,35 +11,37 @@ import numpy as np
 from numba import types
 
 from algorithms.checks import Floats, positive
-from algorithms.compiling import compiled
+from algorithms.compiling import FASTMATH, compiled, inlined
 from algorithms.names import look_up
 from algorithms.state import State, refill
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
-def _adam(theta, direction, size, first, second, numbers):  # type: ignore[no-untyped-def]
-    """Kingma and Ba (2015), with torch's defaults and order of operations.
-
-    numbers  [6] are of theta's own precision: with a float64 constant among them the loop would not vectorise.
-    """
+@inlined(FASTMATH, error_model="numpy")  # Python's would test every divisor for 0, and nothing would be vectorised
+def _move(theta, direction, size, first, second, numbers):
+    """One lane's step: Kingma and Ba (2015), with torch's defaults and order of operations."""
     keep1, take1, keep2, take2, correct, epsilon = (
         numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5],
     )  # fmt: skip
+    for i in range(theta.shape[0]):
+        g = direction[i]
+        m = keep1 * first[i] + take1 * g
+        v = keep2 * second[i] + take2 * g * g
+        first[i] = m
+        second[i] = v
+        theta[i] -= size * m / (np.sqrt(v) / correct + epsilon)
+
+
+def _adam(theta, direction, size, first, second, numbers):
+    """numbers  [6] are of theta's own precision: with a float64 constant among them the loop would not vectorise."""
     for lane in range(theta.shape[0]):
-        move = size[lane]
-        for i in range(theta.shape[1]):
-            g = direction[lane, i]
-            m = keep1 * first[lane, i] + take1 * g
-            v = keep2 * second[lane, i] + take2 * g * g
-            first[lane, i] = m
-            second[lane, i] = v
-            theta[lane, i] -= move * m / (np.sqrt(v) / correct + epsilon)
+        _move(theta[lane], direction[lane], size[lane], first[lane], second[lane], numbers)
 
 
 def _kernel(number: Any) -> Any:
     matrix, vector = types.Array(number, 2, "C"), types.Array(number, 1, "C")
-    return compiled(matrix, matrix, vector, matrix, matrix, vector, fastmath=True)(_adam)
+    return compiled(matrix, matrix, vector, matrix, matrix, vector, fastmath=True, bare=True)(_adam)
 
 
 _KERNELS = {np.dtype(np.float32): _kernel(types.float32), np.dtype(np.float64): _kernel(types.float64)}

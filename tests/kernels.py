@@ -7,9 +7,9 @@ from algorithms.engines import network_kernels
 
 MODULES = (
     "algorithms.experience.draws", "algorithms.experience.replay", "algorithms.engines.kernels",
-    "algorithms.engines.network_kernels", "algorithms.engines.batch_heads", "algorithms.engines.batch_values",
+    "algorithms.engines.network_kernels", "algorithms.engines.batch_passes", "algorithms.engines.batch_values",
     "algorithms.engines.choosing", "algorithms.engines.network_batches", "algorithms.optimisers",
-    "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.acting",
+    "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.bookkeeping",
 )  # fmt: skip
 
 

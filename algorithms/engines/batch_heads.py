@@ -1,21 +1,21 @@
 """The head for batches with actions, compiled: greedy action, Bellman shift, δ, rule and pull-back in one pass.
 
-The last layer's outputs are stacked as in the mlp engine, [x; x'; R], B rows of each; a learner without w has the first
-B rows only, and its next outputs come from elsewhere (a frozen network). One sample is what the small engine does.
+A lane's last sums are stacked as in the mlp engine, [x; x'; R], B rows of each; a learner without w has no R, and what
+follows x' gets no cotangent. One sample is what the small engine does.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numba as nb
 import numpy as np
-from numba import types
 
-from algorithms.checks import Floats
-from algorithms.compiling import FASTMATH, Flag, Floats1, Floats2, Floats3, Integer, Integers2, compiled, inlined
+from algorithms.compiling import FASTMATH, Flag, Floats1, Floats2, Floats3, Integer, Integers2, inlined
 from algorithms.engines import network_heads
-from algorithms.engines.kernels import RuleFunction, Sample, Samples
+from algorithms.engines.kernels import Sample, Samples
 from algorithms.engines.network_heads import VALUE, Atoms, atoms_of
+from algorithms.engines.tiles import apart
 from algorithms.targets import TOLERANCE
 
 PROJECTIONS = ("cramer", "nearest", "floor")
@@ -43,26 +43,25 @@ class Steps(NamedTuple):
     discount: Floats2
 
 
-class Room(NamedTuple):
+class Head(NamedTuple):
     """To work in: one transition's T and t, and what the head knows of each atom."""
 
     row: Integers2
     weight: Floats3
     constant: Floats2
     atoms: Floats2
-    nothing: Floats1
 
 
-def room(outputs: int, logits: int) -> Room:
-    """Arrays for one call."""
+def room(outputs: int) -> Head:
+    """Arrays for one lane after another."""
     n = outputs
-    return Room(
+    return Head(
         np.zeros((1, n), dtype=np.int64), np.zeros((1, 2, n)), np.zeros((1, n)),
-        np.zeros((len(Atoms._fields), n + 1)), np.zeros(logits),
+        np.zeros((len(Atoms._fields), n + 1)),
     )  # fmt: skip
 
 
-@inlined()
+@inlined(error_model="numpy")
 def _shift(setup, reward, discount, room):
     """T and t of one transition: see targets.py, whose numpy code this repeats number by number."""
     row = room.row
@@ -117,71 +116,61 @@ def _differences(on_f, n, c):
         before = here
 
 
-def _head(y, y_next, follows, steps, setup, rule, room, out, health):
-    """y, out  [lanes, rows, actions · logits]   y_next: row follows + i is sample i's   health  [lanes]: 0 or NaN."""
-    lanes, size = steps.action.shape
-    logits, n = y.shape[2] // setup.actions, room.row.shape[1]
+@nb.njit(fastmath=FASTMATH, _nrt=False, forceinline=False)
+def at_the_head(lane, y, steps, setup, rule, room, out):
+    """From a lane's last sums y to their cotangents, averaged: out.  Both are [rows, actions · logits], see above.
+
+    False if a number was not finite.
+    """
+    apart()
+    size = steps.action.shape[1]
+    logits, n = y.shape[1] // setup.actions, room.row.shape[1]
     atom = atoms_of(room.atoms)
     data = Samples(
         room.atoms, room.atoms, room.row, room.weight, room.constant, setup.linear, setup.coefficients
     )  # fmt: skip
     at = Sample(0, 0, 0, 0, 1.0)
-    for lane in range(lanes):
-        for i in range(out.shape[1]):
-            for j in range(out.shape[2]):
-                out[lane, i, j] = 0.0
-        for i in range(size):
-            here = steps.action[lane, i] * logits
-            best = network_heads._greedy(y_next[lane, follows + i], atom.p_next, setup, logits)
-            there = best * logits
-            _shift(setup, steps.reward[lane, i], steps.discount[lane, i], room)
-            if setup.head == VALUE:
-                atom.f[0], atom.f_next[0] = y[lane, i, here], y_next[lane, follows + i, there]
-                atom.u[0] = y[lane, 2 * size + i, here] if setup.whole else 0.0
-            elif setup.whole:
-                network_heads._predict(
-                    y[lane, i, here : here + logits], y_next[lane, follows + i, there : there + logits],
-                    y[lane, 2 * size + i, here : here + logits], atom,
-                )  # fmt: skip
-            else:
-                network_heads._predict(
-                    y[lane, i, here : here + logits], y_next[lane, follows + i, there : there + logits], room.nothing,
-                    atom,
-                )  # fmt: skip
-            if not network_heads._cotangents(atom, n, data, at, rule):
-                health[lane] = np.nan
-            if setup.head == VALUE:
-                out[lane, i, here] = atom.on_f[0]
-                if setup.whole:
-                    out[lane, size + i, there], out[lane, 2 * size + i, here] = atom.on_next[0], atom.on_u[0]
-            elif setup.whole:
-                network_heads._pull_back(
-                    atom, n, setup.curvature, out[lane, i, here : here + logits],
-                    out[lane, size + i, there : there + logits], out[lane, 2 * size + i, here : here + logits],
-                )  # fmt: skip
-            elif setup.kl:
-                _differences(atom.on_f, n, out[lane, i, here : here + logits])
-            else:
-                network_heads._exclusive(atom.on_f, atom.p, n)
-                for j in range(logits):
-                    out[lane, i, here + j] = atom.p[j] * atom.on_f[j]
-
-
-def _kernel(number: Any) -> Any:
-    cube = types.Array(number, 3, "C")
-    return compiled(cube, cube, Integer, Steps, Setup, RuleFunction, Room, cube, Floats1, fastmath=True, bare=True)(
-        _head
-    )
-
-
-_KERNELS = {np.dtype(np.float32): _kernel(types.float32), np.dtype(np.float64): _kernel(types.float64)}
-
-
-def cotangents(
-    y: Any, y_next: Any, follows: int, steps: Steps, setup: Setup, rule: object, outputs: int
-) -> tuple[Any, Floats]:
-    """Cotangents of the last layer, stacked as y is; and [lanes] a number that is not 0 where one was not finite."""
-    out, health = np.empty_like(y), np.zeros(len(y))
-    made = room(outputs, y.shape[2] // setup.actions)
-    _KERNELS[y.dtype](y, y_next, follows, steps, setup, rule, made, out, health)
-    return out, health
+    rows, share, healthy = 3 * size if setup.whole else size, 1.0 / size, True
+    for i in range(rows):
+        for j in range(out.shape[1]):
+            out[i, j] = 0.0
+    reward, discount = np.nan, np.nan
+    for i in range(size):
+        here = steps.action[lane, i] * logits
+        following = y[size + i]
+        best = network_heads._greedy(following, atom.p_next, setup, logits)
+        there = best * logits
+        if steps.reward[lane, i] != reward or steps.discount[lane, i] != discount:  # most follow one of their kind
+            reward, discount = steps.reward[lane, i], steps.discount[lane, i]
+            _shift(setup, reward, discount, room)
+        if setup.head == VALUE:
+            atom.f[0], atom.f_next[0] = y[i, here], following[there]
+            atom.u[0] = y[2 * size + i, here] if setup.whole else 0.0
+        else:  # without w the tangent is 0, as this row of `out` still is
+            tangent = y[2 * size + i] if setup.whole else out[i]
+            network_heads._predict(
+                y[i, here : here + logits], following[there : there + logits], tangent[here : here + logits], atom
+            )
+        healthy &= network_heads._cotangents(atom, n, data, at, rule)
+        for j in range(n):
+            atom.on_f[j], atom.on_next[j], atom.on_u[j] = (
+                share * atom.on_f[j],
+                share * atom.on_next[j],
+                share * atom.on_u[j],
+            )
+        if setup.head == VALUE:
+            out[i, here] = atom.on_f[0]
+            if setup.whole:
+                out[size + i, there], out[2 * size + i, here] = atom.on_next[0], atom.on_u[0]
+        elif setup.whole:
+            network_heads._pull_back(
+                atom, n, setup.curvature, out[i, here : here + logits],
+                out[size + i, there : there + logits], out[2 * size + i, here : here + logits],
+            )  # fmt: skip
+        elif setup.kl:
+            _differences(atom.on_f, n, out[i, here : here + logits])
+        else:
+            network_heads._exclusive(atom.on_f, atom.p, n)
+            for j in range(logits):
+                out[i, here + j] = atom.p[j] * atom.on_f[j]
+    return healthy

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, grad, jvp, stack_module_state, vmap
 
+from algorithms.checks import at_least
 from algorithms.engines.heads import temporal_difference
 from algorithms.engines.tensors import Parts, TensorBatch, step_factors
 from algorithms.engines.traced import Traced
@@ -20,15 +21,30 @@ Parameters = dict[str, Tensor]
 
 
 class ModuleEngine:
-    """One rule on copies of a module that maps inputs [batch, k] to predictions [batch, n].
+    """One rule on copies of a module that maps inputs [batch, …] to predictions [batch, n].
 
-    For a CDF the module must return CDF values; `algorithms.engines.heads.CdfHead.predict` makes them from logits.
+    For a CDF the module must return CDF values, or `predict` makes them from logits, as CdfHead.predict does. With
+    `actions` the module returns [batch, actions · logits], and a batch says which action was taken; the next one is
+    greedy in `value`, [..., n] → [...] of predictions (a target's mean), if the batch does not say it.
     """
 
-    def __init__(self, rule: Rule, module: torch.nn.Module, predict: Callable[[Tensor], Tensor] | None = None) -> None:
-        self.rule, self.module = rule, module
-        self.predict = predict or (lambda y: y)
+    def __init__(
+        self,
+        rule: Rule,
+        module: torch.nn.Module,
+        predict: Callable[[Tensor], Tensor] | None = None,
+        actions: int = 1,
+        value: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        at_least("actions", actions, 1)
+        self.rule, self.module, self.actions = rule, module, actions
+        self._head = predict or (lambda y: y)
+        self._value = value or (lambda f: f[..., 0])
         self._lanes = Traced(vmap(grad(self._objective, argnums=(0, 1), has_aux=True)))
+
+    def predict(self, y: Tensor) -> Tensor:
+        """f from what the module returns: [..., n], or [..., actions, n]."""
+        return self._head(y if self.actions == 1 else y.unflatten(-1, (self.actions, -1)))
 
     def init(self, lanes: int, modules: Sequence[torch.nn.Module] | None = None) -> Parameters:
         """The parameters of the lanes' modules, or of the engine's own for every lane: name → [lanes, …]."""
@@ -40,7 +56,7 @@ class ModuleEngine:
         return {name: torch.zeros_like(value) for name, value in like.items()}
 
     def predict_all(self, theta: Parameters, x: Tensor) -> Tensor:
-        """f at x [batch, k] in every lane: [lanes, batch, n]."""
+        """f at x [batch, …] in every lane: [lanes, batch, n], or [lanes, batch, actions, n]."""
         lane = vmap(lambda parameters: self.predict(functional_call(self.module, parameters, (x,))))
         found: Tensor = lane(theta)
         return found
@@ -66,7 +82,12 @@ class ModuleEngine:
     ) -> tuple[Parameters, Parameters, Parts]:
         data = TensorBatch.of(batch, next(iter(theta.values())).dtype)
         shift = (data.shift.row, data.shift.weight, data.shift.constant)
-        (g_theta, g_w), parts = self._lanes(theta, w, data.x, data.x_next, shift, data.rho)
+        given = tuple(part for part in (data.action, data.next_action) if part is not None)
+        if self.actions == 1:
+            given = ()
+        elif data.action is None:
+            raise ValueError(f"batch.action must be given when actions={self.actions}, got None")
+        (g_theta, g_w), parts = self._lanes(theta, w, data.x, data.x_next, shift, data.rho, given)
         if self.rule.w_decay:
             g_w = {name: g_w[name] - self.rule.w_decay * w[name] for name in g_w}
         return g_theta, g_w, parts
@@ -79,11 +100,19 @@ class ModuleEngine:
         x_next: Tensor,
         shift: tuple[Tensor, ...],
         rho: Tensor,
+        given: tuple[Tensor, ...],
     ) -> tuple[Tensor, Parts]:
-        """Σ p·f + t·g + q·u with the cotangents held constant: its gradient is (G_θ, G_w)."""
+        """Σ p·f + t·g + q·u with the cotangents held constant: its gradient is (G_θ, G_w).
+
+        given   the action, and the next one if the batch says it  [batch]
+        """
+
+        def everything(parameters: Parameters, inputs: Tensor) -> Tensor:
+            return self.predict(functional_call(self.module, parameters, (inputs,)))
 
         def predict(parameters: Parameters, inputs: Tensor) -> Tensor:
-            return self.predict(functional_call(self.module, parameters, (inputs,)))
+            found = everything(parameters, inputs)
+            return _chosen(found, given[0]) if given else found
 
         # Without curvature u must not depend on θ: its tangent is taken at a detached θ.
         at = theta if self.rule.curvature else {name: value.detach() for name, value in theta.items()}
@@ -91,8 +120,16 @@ class ModuleEngine:
         if not self.rule.curvature:
             f = predict(theta, x)
         maps = Shift(*shift)
-        f_next = predict(theta, x_next)
+        f_next = everything(theta, x_next)
+        if given:
+            following = given[1] if len(given) > 1 else self._value(f_next.detach()).argmax(-1)
+            f_next = _chosen(f_next, following)
         delta = temporal_difference(maps, f, f_next)
         p, t, q = self.rule(delta.detach(), u.detach(), rho)
         total = (p * f).sum() + (t * maps.apply(f_next)).sum() + (q * u).sum()
         return total / x.shape[0], (delta.detach(), u.detach(), p, t, q)
+
+
+def _chosen(f: Tensor, action: Tensor) -> Tensor:
+    """[batch, n] of [batch, actions, n]: the prediction of each sample's action."""
+    return torch.take_along_dim(f, action[:, None, None], 1)[:, 0]

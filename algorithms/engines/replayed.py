@@ -12,19 +12,18 @@ from typing import Any, Unpack
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from algorithms.checks import Floats
 from algorithms.engines import batch_heads, batch_values, network_heads
+from algorithms.engines.batch_passes import BatchPass
 from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.engines.layers import Shape
 from algorithms.engines.mlp import MlpEngine, Weights
 from algorithms.engines.small import ACTIVATIONS
-from algorithms.engines.tensors import TensorBatch
 from algorithms.experience.replay import Transitions
 from algorithms.names import look_up
 from algorithms.rule import Rule
-from algorithms.targets import CdfTarget, Shift, Target
+from algorithms.targets import CdfTarget, Target
 
 METRICS = ("cramer", "kl")
 
@@ -64,6 +63,7 @@ class ReplayEngine(MlpEngine):
         self.weights = sum(rows * columns for rows, columns in self.shapes)
         self._views: dict[tuple[int, tuple[int, ...]], Weights] = {}
         self._kept: dict[tuple[str, int], Any] = {}
+        self._passes: dict[int, BatchPass] = {}
 
     def start(self, streams: Sequence[np.random.Generator]) -> Any:
         """Random weights, [lanes, d]; each lane uses its own stream."""
@@ -87,6 +87,12 @@ class ReplayEngine(MlpEngine):
             self._kept[key] = np.empty_like(like)
         return self._kept[key]
 
+    def _batches(self, size: int) -> BatchPass:
+        if size not in self._passes:
+            kind, dtype = self.stack.activation, np.dtype(str(self.dtype).removeprefix("torch."))
+            self._passes[size] = BatchPass(self.sizes, kind, self.setup, self.target.outputs, size, dtype)
+        return self._passes[size]
+
     def values(self, theta: Any, x: Any) -> Any:
         """[lanes, actions]: the value of each action at x [lanes, k], one observation a lane."""
         return batch_values.values(theta, x, self.stack)
@@ -96,71 +102,18 @@ class ReplayEngine(MlpEngine):
         """[lanes, batch, actions, n]: the predictions at x [lanes, batch, k]."""
         return self.predict(self.layers(theta), torch.from_numpy(x).to(self.dtype)).numpy()
 
-    @torch.no_grad()
     def gradients(self, theta: Any, w: Any, drawn: Transitions, frozen: Any = None) -> tuple[Any, Any, Floats]:
         """(G_θ, G_w − κw) [lanes, d], averaged over each lane's batch, G_w empty without w; and the lanes' health.
 
         The next call writes into the same arrays.
         """
-        layers = self.layers(theta)
-        x, x_next = (torch.from_numpy(part).to(self.dtype) for part in (drawn.x, drawn.x_next))
-        steps = batch_heads.Steps(drawn.action, drawn.reward, drawn.discount)
-        if self.setup.whole:
-            return self._whole(layers, w, x, x_next, steps)
-        inputs, sums = self._hidden(layers, x)
-        boot = self._outputs(layers if frozen is None else self.layers(frozen), x_next)[-1]
-        out, health = self._head(sums[-1].numpy(), boot.numpy(), 0, steps)
-        g_theta, top = self._room("theta", theta), torch.from_numpy(out)
-        for layer in range(len(layers) - 1, -1, -1):
-            self.layers(g_theta)[layer].copy_(torch.bmm(inputs[layer].mT, top) / x.shape[1])
-            if layer:
-                slope = self.activation.slope(sums[layer - 1], inputs[layer][:, :, :-1])
-                top = torch.bmm(top, layers[layer][:, :-1].mT).mul_(slope)
-        return g_theta, np.empty((len(theta), 0), dtype=theta.dtype), health
-
-    def _whole(
-        self, layers: Weights, w: Any, x: Tensor, x_next: Tensor, steps: batch_heads.Steps
-    ) -> tuple[Any, Any, Floats]:
-        aux, share = self.layers(w), 1.0 / x.shape[1]
-        nothing = torch.empty(0)
-        forward = self._forward(layers, aux, TensorBatch(x, x_next, Shift(None, None, None), nothing))
-        a = forward.sums[-1].numpy()
-        out, health = self._head(a, a, x.shape[1], steps)
-        g_theta, g_w = self._room("theta", w), self._room("w", w)
-        to_theta, to_w = self.layers(g_theta), self.layers(g_w)
-
-        def collect(layer: int, inputs: Tensor, outputs: Tensor, here: Tensor, tangent: Tensor) -> None:
-            to_theta[layer].copy_(torch.bmm(inputs.mT, outputs) * share)
-            to_w[layer].copy_(torch.bmm(here.mT, tangent) * share)
-
-        self._backward(layers, aux, forward, torch.from_numpy(out), collect)
-        if self.rule.w_decay:
+        g_theta = self._room("theta", theta)
+        g_w = self._room("w", theta) if self.setup.whole else np.empty((len(theta), 0), dtype=theta.dtype)
+        boot = theta if frozen is None else frozen
+        health = self._batches(drawn.action.shape[1]).gradients(theta, w, boot, drawn, self._function, g_theta, g_w)
+        if self.setup.whole and self.rule.w_decay:
             g_w -= self.rule.w_decay * w
         return g_theta, g_w, health
-
-    def _head(self, y: Any, y_next: Any, follows: int, steps: batch_heads.Steps) -> tuple[Any, Floats]:
-        return batch_heads.cotangents(y, y_next, follows, steps, self.setup, self._function, self.target.outputs)
-
-    def _hidden(self, layers: Weights, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """Each layer's inputs, with the constant column, and its sums."""
-        inputs, sums = [], []
-        h = x.new_ones((*x.shape[:2], x.shape[2] + 1))
-        h[:, :, :-1] = x
-        for layer, v in enumerate(layers):
-            inputs.append(h)
-            sums.append(torch.bmm(h, v))
-            if layer < len(layers) - 1:
-                h = x.new_ones((*x.shape[:2], v.shape[2] + 1))
-                self.activation.value(sums[-1], h[:, :, :-1])
-        return inputs, sums
-
-    def _outputs(self, layers: Weights, x: Tensor) -> list[Tensor]:
-        """Sums of the layers, without what only a backward pass needs."""
-        sums, h = [], x
-        for layer, v in enumerate(layers):
-            sums.append(torch.baddbmm(v[:, -1:], h, v[:, :-1]))
-            h = self.activation.function(sums[-1]) if layer < len(layers) - 1 else h
-        return sums
 
 
 def uses(rule: Rule) -> tuple[bool, bool]:

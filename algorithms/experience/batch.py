@@ -10,6 +10,7 @@ from algorithms.targets import Shift
 class Batch:
     """Transitions for `directions` and `step`:  x, x_next  [lanes, batch, k]   rho  [lanes, batch].
 
+    The module engine takes pictures too: x  [lanes, batch, channels, height, width].
     action and next_action  [lanes, batch]  pick an output of networks that have one per action.
     """
 
@@ -24,7 +25,7 @@ class Batch:
         object.__setattr__(self, "x", finite("x", self.x))
         object.__setattr__(self, "x_next", finite("x_next", self.x_next))
         object.__setattr__(self, "rho", finite("rho", self.rho))
-        shape("x", self.x, (None, None, None))
+        shape("x", self.x, (None,) * max(3, self.x.ndim))
         shape("x_next", self.x_next, self.x.shape)
         shape("rho", self.rho, self.x.shape[:2])
         self.shift.check(self.x.shape[:2])

@@ -13,6 +13,7 @@ from algorithms.published import PUBLISHED
 from harness.compare.agents import BETA, NETWORK, learner, run_spec, shown, with_rate
 from harness.compare.contest import SWEEP_SEED, settled_lanes
 from harness.judging.statistics import Paired, holm, median_interval, paired, variance_ratio
+from harness.runs.acting import NAMES
 from harness.runs.cohort import made_of
 from harness.runs.spec import MOST_SEEDS, Learner, Outcome, PredictorSpec, Request, RunSpec
 from harness.runs.store import Store
@@ -124,7 +125,7 @@ def choose(contest: ControlContest, store: Store) -> dict[tuple[str, Entrant], S
             means = {}
             for rate in contest.rates if len(contest.rates) > 1 else ():
                 means[rate] = float(
-                    _earned(store, contest.spec(world, who, rate, sweep=True), contest.sweep_seeds)[1].mean()
+                    _earned(store, contest.spec(world, who, rate, sweep=True), contest.sweep_seeds).final.mean()
                 )
             best = max(means, key=lambda rate: means[rate]) if means else contest.rates[0]
             if means and means[best] == -np.inf:
@@ -135,31 +136,52 @@ def choose(contest: ControlContest, store: Store) -> dict[tuple[str, Entrant], S
     return out
 
 
-def _earned(store: Store, spec: RunSpec, seeds: int) -> tuple[Floats, Floats, Floats, list[Outcome], float]:
-    """Curves [lanes, checkpoints] of returns; final and whole mean [lanes], −∞ for lanes that diverged; seconds."""
+@dataclass(frozen=True)
+class Earned:
+    """Lanes in a world. Returns, and what episodes were thought to be worth and were  [lanes, checkpoints].
+
+    final, area   [lanes]: means over the last fifth and over all, −∞ for lanes that diverged
+    law           [lanes, actions · n]: where the observation is 0; nothing for a value
+    """
+
+    returns: Floats
+    thought: Floats
+    worth: Floats
+    final: Floats
+    area: Floats
+    law: Floats
+    diverged: int
+    seconds: float
+
+
+def _earned(store: Store, spec: RunSpec, seeds: int) -> Earned:
+    """From the store."""
     lanes = settled_lanes(store, spec, seeds)
-    curves = np.stack([lane.curves[:, 0] for lane in lanes])
+    returns, thought, worth = (
+        np.stack([lane.curves[:, NAMES.index(name)] for lane in lanes]) for name in ("return", "value", "earned")
+    )
     late = spec.times() > (1 - LAST) * spec.probe.steps
     lost = np.array([lane.outcome is Outcome.DIVERGED for lane in lanes])
-    final, area = curves[:, late].mean(1), curves[:, 1:].mean(1)
-    outcomes = [lane.outcome for lane in lanes]
-    seconds = sum(lane.seconds for lane in lanes)
-    return curves, np.where(lost, -np.inf, final), np.where(lost, -np.inf, area), outcomes, seconds
+    final, area = (np.where(lost, -np.inf, part.mean(1)) for part in (returns[:, late], returns[:, 1:]))
+    law, seconds = np.stack([lane.law for lane in lanes]), sum(lane.seconds for lane in lanes)
+    return Earned(returns, thought, worth, final, area, law, int(lost.sum()), seconds)
 
 
 @dataclass(frozen=True)
 class Earnings:
-    """What an agent earned in a world; see `_earned`."""
+    """What an agent earned in a world, at the rate that was chosen."""
 
     world: str
     who: Entrant
     sweep: Sweep
     times: Integers
-    curves: Floats
-    final: Floats
-    area: Floats
-    diverged: int
+    lanes: Earned
     microseconds: float
+
+    @property
+    def final(self) -> Floats:
+        """[lanes]: what is tested."""
+        return self.lanes.final
 
 
 @dataclass(frozen=True)
@@ -194,10 +216,9 @@ def weigh(contest: ControlContest, store: Store, chosen: dict[tuple[str, Entrant
     entries = []
     for (world, who), sweep in chosen.items():
         spec = contest.spec(world, who, sweep.best)
-        curves, final, area, outcomes, seconds = _earned(store, spec, contest.seeds)
-        diverged = sum(outcome is Outcome.DIVERGED for outcome in outcomes)
-        cost = 1e6 * seconds / (len(curves) * contest.steps)
-        entries.append(Earnings(world, who, sweep, spec.times(), curves, final, area, diverged, cost))
+        lanes = _earned(store, spec, contest.seeds)
+        cost = 1e6 * lanes.seconds / (len(lanes.final) * contest.steps)
+        entries.append(Earnings(world, who, sweep, spec.times(), lanes, cost))
     pairs = [
         (world, a, b)
         for world in contest.worlds
@@ -256,9 +277,10 @@ def as_dict(found: ControlComparison) -> dict[str, Any]:
             "sweep": {f"{rate:g}": mean for rate, mean in entry.sweep.means.items()},
             "final": {"median": interval.estimate, "low": interval.low, "high": interval.high},
             "final_mean": float(entry.final.mean()), "final_sd": float(entry.final.std(ddof=1)),
-            "area_mean": float(entry.area.mean()), "diverged": entry.diverged,
+            "area_mean": float(entry.lanes.area.mean()), "diverged": entry.lanes.diverged,
             "microseconds_per_step": entry.microseconds, "lanes": entry.final.tolist(),
-            "steps": entry.times.tolist(), "mean_return": entry.curves.mean(0).tolist(),
+            "steps": entry.times.tolist(), "mean_return": entry.lanes.returns.mean(0).tolist(),
+            "thought": entry.lanes.thought.mean(0).tolist(), "earned": entry.lanes.worth.mean(0).tolist(),
         }  # fmt: skip
     matches = [
         {

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from algorithms.checks import Floats
+from algorithms.targets import CdfTarget
 from harness.compare.control import ALPHA, ControlComparison, Earnings, words
 from harness.judging.statistics import mean_interval, median_interval
 from harness.report.drawing import Figure, Panel, save
+from harness.report.figures import law_quantiles
 from harness.report.markup import FORMATS, Cell, colophon, document, figure_element, numeral, table, written
 from harness.report.panels import at_step
 from harness.report.readings import Reading, Readings
 from harness.report.styles import COLOURS
+from harness.worlds.world import find_world
 
 
 def write(found: ControlComparison, command: str, out: Path) -> Path:
@@ -33,40 +36,108 @@ def write(found: ControlComparison, command: str, out: Path) -> Path:
         "</header>",
     ]  # fmt: skip
     for world in found.contest.worlds:
-        made = figure(found, world)
-        save(made, *(out / "figures" / f"{made.name}.{kind}" for kind in FORMATS))
-        body += [f"<section><h2>{escape(world)}</h2>", _summary(found, world), figure_element(made), "</section>"]
+        body += [f"<section><h2>{escape(world)}</h2>", _summary(found, world)]
+        for made in figures(found, world):
+            save(made, *(out / "figures" / f"{made.name}.{kind}" for kind in FORMATS))
+            body.append(figure_element(made))
+        body.append("</section>")
     body += [_sweeps(found), colophon(command), "</main>"]
     path = out / "report.html"
     path.write_text(document(f"dgtd compare: {', '.join(found.contest.worlds)}", body), encoding="utf-8")
     return path
 
 
-def figure(found: ControlComparison, world: str) -> Figure:
+def figures(found: ControlComparison, world: str) -> list[Figure]:
+    """What they earn, whether they know it, and the laws of those that have one."""
+    made = [returns(found, world), worth(found, world)]
+    if any(entry.lanes.law.shape[1] for entry in found.at(world)):
+        made.append(laws(found, world))
+    return made
+
+
+def returns(found: ControlComparison, world: str) -> Figure:
     """Returns against steps."""
-    here = found.at(world)
 
     def draw(axis: Any) -> Readings:
-        curves = [_band(axis, entry, COLOURS[i % len(COLOURS)], f"curve-{i}") for i, entry in enumerate(here)]
+        curves = [_band(axis, entry, entry.lanes.returns, i) for i, entry in enumerate(found.at(world))]
         axis.set(xlabel="steps of the world", ylabel="return of an episode")
         axis.legend(frameon=False, fontsize="small")
         return Readings(at_step, curves)
 
-    name = "returns-" + "".join(letter if letter.isalnum() else "-" for letter in world)
     text = f"Return of an episode in {world} against steps: means over {found.contest.seeds} seeds."
-    return Figure(name, f"Learning in {world}", text, (Panel("return", partial(draw)),))
+    return Figure(_name("returns", world), f"Learning in {world}", text, (Panel("return", draw),))
 
 
-def _band(axis: Any, entry: Earnings, colour: str, mark: str) -> Reading:
-    shown = entry.times > 0
-    steps = entry.times[shown]
-    found = [mean_interval(column, ALPHA) for column in entry.curves[:, shown].T]
-    middle, low, high = (np.array([getattr(each, name) for each in found]) for name in ("estimate", "low", "high"))
-    axis.plot(steps, middle, color=colour, lw=1.6, gid=mark, label=entry.who.label)
-    axis.fill_between(steps, low, high, color=colour, alpha=0.15, lw=0, gid=mark)
-    return Reading(
-        mark, entry.who.label, steps.tolist(), [f"{i.estimate:.3g} [{i.low:.3g}, {i.high:.3g}]" for i in found]
+def worth(found: ControlComparison, world: str) -> Figure:
+    """Q against the Monte-Carlo return: a panel per agent."""
+
+    def panel(i: int, entry: Earnings) -> Panel:
+        def draw(axis: Any) -> Readings:
+            thought = _band(axis, entry, entry.lanes.thought, i, "Q, what was expected")
+            earned = _band(axis, entry, entry.lanes.worth, i, "what was earned, discounted", dashed=True)
+            axis.set(xlabel="steps of the world", ylabel="worth of an episode")
+            axis.legend(frameon=False, fontsize="small")
+            return Readings(at_step, [thought, earned])
+
+        return Panel(entry.who.label, draw, named=True)
+
+    text = (
+        "Where episodes began: the value of the best action as the agent saw it (solid), and the discounted sum of the "
+        "rewards that followed (dashed), exploration included. Means over seeds, with intervals. An episode that was "
+        "cut off earned less than it was worth."
     )
+    panels = tuple(panel(i, entry) for i, entry in enumerate(found.at(world)))
+    return Figure(_name("worth", world), f"Q against the Monte-Carlo return in {world}", text, panels)
+
+
+def laws(found: ControlComparison, world: str) -> Figure:
+    """Z(s, a) at the state whose observation is 0, a panel per action."""
+    contest = found.contest
+    here = [(i, entry) for i, entry in enumerate(found.at(world)) if entry.lanes.law.shape[1]]
+    how = contest.learner(world, here[0][1].who, contest.rates[0], 1).control
+    assert how is not None
+    z = CdfTarget(how.v_min, how.v_max, contest.atoms).support
+
+    def panel(action: int) -> Panel:
+        def draw(axis: Any) -> Readings:
+            curves = []
+            for i, entry in here:
+                F = entry.lanes.law.reshape(len(entry.final), -1, len(z) - 1)[:, action]
+                low, middle, high = law_quantiles(F)
+                colour, mark = COLOURS[i % len(COLOURS)], f"curve-{i}"
+                axis.step(z, middle, where="post", color=colour, lw=1.6, gid=mark, label=entry.who.label)
+                axis.fill_between(z, low, high, step="post", color=colour, alpha=0.15, lw=0, gid=mark)
+                words = [f"{m:.3g} [{a:.3g}, {b:.3g}]" for a, m, b in zip(low, middle, high, strict=True)]
+                curves.append(Reading(mark, entry.who.label, z.tolist(), words))
+            axis.set(xlabel="discounted return", ylabel="F(z)")
+            axis.legend(frameon=False, fontsize="small")
+            return Readings(lambda x: f"return at most {x:.3g}", curves)
+
+        return Panel(f"action {action}", draw, named=True)
+
+    text = (
+        "The last law of the return of each action where every observation is 0 (CartPole upright, in the middle, at "
+        "rest), as cumulative distribution functions: medians over seeds, bands from the tenth to the ninetieth "
+        "percentile."
+    )
+    panels = tuple(map(panel, range(find_world(world).actions)))
+    return Figure(_name("law", world), f"The law of Z(s, a) in {world}", text, panels)
+
+
+def _name(kind: str, world: str) -> str:
+    return f"{kind}-" + "".join(letter if letter.isalnum() else "-" for letter in world)
+
+
+def _band(axis: Any, entry: Earnings, curves: Floats, i: int, label: str = "", dashed: bool = False) -> Reading:
+    """Means over lanes of curves [lanes, checkpoints], and their intervals, in the agent's colour."""
+    seen, colour, mark, name = entry.times > 0, COLOURS[i % len(COLOURS)], f"curve-{i}", label or entry.who.label
+    steps = entry.times[seen]
+    found = [mean_interval(column, ALPHA) for column in curves[:, seen].T]
+    middle, low, high = (np.array([getattr(each, part) for each in found]) for part in ("estimate", "low", "high"))
+    axis.plot(steps, middle, color=colour, lw=1.6, gid=mark, label=name, linestyle="--" if dashed else "-")
+    axis.fill_between(steps, low, high, color=colour, alpha=0.15, lw=0, gid=mark)
+    said = [f"{each.estimate:.3g} [{each.low:.3g}, {each.high:.3g}]" for each in found]
+    return Reading(mark, name, steps.tolist(), said)
 
 
 COLUMNS = ("agent", "rate of Adam", "return, last fifth: median", "mean", "standard deviation", "mean over all steps",
@@ -81,14 +152,14 @@ def cells(found: ControlComparison, world: str) -> list[list[Cell]]:
         bounds = f" [{middle.low:.3g}, {middle.high:.3g}]" if np.isfinite(middle.low) else ""
         met = [m for m in found.matches if m.world == world and entry.who.label in (m.a, m.b)]
         won = bool(met) and all(m.winner == entry.who.label for m in met)
-        plain = (float(entry.final.mean()), float(entry.final.std(ddof=1)), float(entry.area.mean()))
+        plain = (float(entry.final.mean()), float(entry.final.std(ddof=1)), float(entry.lanes.area.mean()))
         rows.append(
             [
                 (entry.who.label, entry.who.label, False),
                 (f"{entry.sweep.best:g}{' (edge)' if entry.sweep.on_edge else ''}", entry.sweep.best, False),
                 (f"{middle.estimate:.3g}{bounds}", middle.estimate, won),
                 *((numeral(value), value, False) for value in plain),
-                (f"{entry.diverged} of {len(entry.final)}", float(entry.diverged), False),
+                (f"{entry.lanes.diverged} of {len(entry.final)}", float(entry.lanes.diverged), False),
                 (f"{entry.microseconds:.3g}", entry.microseconds, False),
             ]
         )  # fmt: skip

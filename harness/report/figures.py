@@ -120,7 +120,7 @@ def _law(found: Comparison, problem: str, styles: Styles) -> Figure:
     assert isinstance(target, CdfTarget)
     state, z = int(np.argmax(world.mdp.d)), target.support
     here = [entry for entry in found.at(problem) if entry.who.distributional]
-    learned = [_law_quantiles(entry) for entry in here]
+    learned = [law_quantiles(entry.law) for entry in here]
 
     def draw(axis: Any) -> Readings:
         law = np.append(true_law(world.mdp, target).cdf[state], 1.0)
@@ -150,9 +150,9 @@ def _law(found: Comparison, problem: str, styles: Styles) -> Figure:
     return figure_of(name, f"Return distribution on {problem}", words, [(panel, [F[:-1] for _, F, _ in learned])])
 
 
-def _law_quantiles(entry: Performance) -> Floats:
-    """[3, atoms]: the tenth, fiftieth and ninetieth percentile of the learned law; the last atom is always at 1."""
-    F = np.concatenate([entry.law, np.ones((len(entry.law), 1))], axis=1)
+def law_quantiles(law: Floats) -> Floats:
+    """[3, atoms]: the tenth, fiftieth and ninetieth percentile of laws [lanes, n]; the last atom is always at 1."""
+    F = np.concatenate([law, np.ones((len(law), 1))], axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # where every lane diverged there is no percentile
         found: Floats = np.nanquantile(np.where(np.isfinite(F), F, np.nan), [0.1, 0.5, 0.9], axis=0)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from algorithms.agents import Agent, Players
 from algorithms.checks import Floats
-from algorithms.compiling import Flags1, Floats1, Floats2, Number, Streams, compiled
-from algorithms.experience.draws import uniform
 from algorithms.experience.replay import Replay
 from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.streams import generators, lane_streams
-from algorithms.targets import Target, target_class
+from algorithms.targets import CdfTarget, Target, target_class
 from harness.runs.acting_spec import Acts, Control
+from harness.runs.bookkeeping import Book, uniforms
 from harness.runs.checkpoints import Keeper
 from harness.runs.rule_files import resolve
 from harness.runs.spec import RunSpec
@@ -29,14 +28,6 @@ from harness.worlds.world import Resumable, World, WorldInfo, find_world
 # value: what the greedy action was thought to be worth where episodes began; earned: what it was worth, discounted
 NAMES = ("return", "length", "value", "earned", "w_norm")
 LOOK = 64  # steps between two looks at the clock and at Ctrl-C
-
-
-@compiled(Streams, Floats2)
-def uniforms(streams, out):  # type: ignore[no-untyped-def]
-    """out [lanes, count] ← each lane's own draws."""
-    for lane in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            out[lane, i] = uniform(streams[lane])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +120,15 @@ class Acting(InWorld):
                         keeper.write(done, play.state())
             play.curves[i] = book.close(players.w)
             tick()
-        return Trial(times, play.curves, players.died, NAMES, np.zeros((lanes, 0)))
+        return Trial(times, play.curves, players.died, NAMES, self._laws(players))
+
+    def _laws(self, players: Players) -> Floats:
+        """[lanes, actions · n]: the last law of every action where the observation is 0 (CartPole upright, at rest)."""
+        lanes = len(players.theta)
+        if not isinstance(self.target, CdfTarget):
+            return np.zeros((lanes, 0))
+        found = players.engine.laws(players.theta, np.zeros((lanes, 1, self.world.observations)))
+        return found.reshape(lanes, -1).astype(float)
 
     def _entered(self, seeds: range, keeper: Keeper | None) -> tuple[_Play, Keeper | None]:
         """The lanes as their checkpoint has them, or before their first step. Some worlds can't be kept."""
@@ -141,9 +140,7 @@ class Acting(InWorld):
             return play, keeper
         try:
             play.restore(saved)
-        except TimeoutError:
-            raise
-        except Exception as error:
+        except (ValueError, TypeError, KeyError, IndexError) as error:  # arrays that are missing, or of another shape
             keeper.reject(str(error))
             return _Play(self, seeds), keeper  # half of the other may have been put back
         keeper.accept(play.done)
@@ -188,68 +185,3 @@ class _Play:
     def _own(self) -> State:
         numbers = {"done": np.array(self.done), "closed": np.array(self.closed)}
         return {"explores": self.explores, "curves": self.curves} | numbers
-
-
-class _Pages(NamedTuple):
-    """What a book writes on, [lanes]; sums  [lanes, 4]."""
-
-    total: Floats1
-    length: Floats1
-    discounted: Floats1
-    power: Floats1
-    thought: Floats1
-    sums: Floats2
-    episodes: Floats1
-
-
-@compiled(_Pages, Number, Floats1, Flags1, Floats1)
-def _enter(book, gamma, reward, ended, worth):  # type: ignore[no-untyped-def]
-    for lane in range(reward.shape[0]):
-        if book.length[lane] == 0:
-            book.thought[lane] = worth[lane]
-        book.total[lane] += reward[lane]
-        book.length[lane] += 1
-        book.discounted[lane] += book.power[lane] * reward[lane]
-        book.power[lane] *= gamma
-        if ended[lane]:
-            book.sums[lane, 0] += book.total[lane]
-            book.sums[lane, 1] += book.length[lane]
-            book.sums[lane, 2] += book.thought[lane]
-            book.sums[lane, 3] += book.discounted[lane]
-            book.episodes[lane] += 1
-            book.total[lane], book.length[lane], book.discounted[lane], book.power[lane] = 0.0, 0.0, 0.0, 1.0
-
-
-class Book:
-    """Episodes as they go by, per lane."""
-
-    def __init__(self, lanes: int, gamma: float) -> None:
-        self.gamma = gamma
-        self.total, self.length, self.discounted, self.power = (np.zeros(lanes) for _ in range(4))
-        self.power += 1.0
-        self.thought = np.zeros(lanes)
-        self.sums, self.count = np.zeros((lanes, 4)), np.zeros(lanes)
-        self.last = np.zeros((lanes, 4))
-
-    def enter(self, reward: Floats, ended: Any, worth: Floats) -> None:
-        """One step, from where the best action was thought to be `worth` so much."""
-        _enter(
-            _Pages(self.total, self.length, self.discounted, self.power, self.thought, self.sums, self.count),
-            self.gamma, np.ascontiguousarray(reward, dtype=float), ended, np.ascontiguousarray(worth, dtype=float),
-        )  # fmt: skip
-
-    def close(self, w: Any) -> Floats:
-        """[lanes, names] since the last time; w  [lanes, d]."""
-        some = self.count > 0
-        self.last[some] = self.sums[some] / self.count[some, None]
-        self.sums[:], self.count[:] = 0.0, 0.0
-        norm = np.sqrt((w.astype(float) ** 2).sum(1))
-        return np.concatenate([self.last, norm[:, None]], axis=1)
-
-    def state(self) -> State:
-        """The arrays themselves, not copies."""
-        return {name: part for name, part in vars(self).items() if name != "gamma"}
-
-    def restore(self, saved: State) -> None:
-        """Go on from a state."""
-        refill(self.state(), saved)

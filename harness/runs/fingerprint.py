@@ -30,7 +30,7 @@ DECISIVE = (
     "algorithms", "harness.oracle", "harness.plugins", "harness.worlds", "harness.runs.acting",
     "harness.runs.acting_spec", "harness.runs.iterating", "harness.runs.spec", "harness.runs.trial",
     "harness.runs.cohort", "harness.runs.learning", "harness.runs.predictors", "harness.runs.rule_files",
-    "harness.runs.checkpoints", "harness.runs.checkpoint_file",
+    "harness.runs.checkpoints", "harness.runs.checkpoint_file", "harness.runs.bookkeeping",
 )  # fmt: skip
 
 

@@ -15,8 +15,9 @@ from algorithms.engines.small import SmallEngine
 from algorithms.experience.replay import Replay
 from algorithms.policy_iteration import Evaluators
 from algorithms.targets import CdfTarget
-from harness.runs.acting import LOOK, NAMES, Book, InWorld, uniforms
+from harness.runs.acting import LOOK, NAMES, InWorld
 from harness.runs.acting_spec import Iteration
+from harness.runs.bookkeeping import Book, uniforms
 from harness.runs.checkpoints import Keeper
 from harness.runs.spec import RunSpec
 from harness.runs.trial import Trial

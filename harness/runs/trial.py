@@ -34,6 +34,7 @@ class Trial:
     """times [checkpoints]; curves [checkpoints, lanes, metrics]; died [lanes], the step of an overflow or −1.
 
     law   [lanes, n]: the last prediction at the most visited state, of a distributional learner
+          [lanes, actions · n]: of an agent, where the observation is 0
     """
 
     times: Integers

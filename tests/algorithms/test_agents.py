@@ -40,10 +40,14 @@ def huber(delta, u, rho):
                rules.residual_gradient],
     ids=lambda update: update.name,
 )  # fmt: skip
-def test_gradients_are_the_mlp_engines(update, target):
-    drawn = transitions()
-    engine = ReplayEngine(update, (OBSERVATIONS, 6, 5), target, dtype=DOUBLE, actions=ACTIONS)
-    plain = MlpEngine(update, (OBSERVATIONS, 6, 5), target, actions=ACTIONS)
+@pytest.mark.parametrize(
+    ("hidden", "activation"), [((6, 5), "tanh"), ((19, 16), "relu"), ((8, 33), "silu"), ((24, 9), "softplus")]
+)
+def test_gradients_are_the_mlp_engines(update, target, hidden, activation):
+    """Widths that fill tiles, and such that do not."""
+    drawn, shape = transitions(), {"actions": ACTIONS, "activation": activation}
+    engine = ReplayEngine(update, (OBSERVATIONS, *hidden), target, dtype=DOUBLE, **shape)
+    plain = MlpEngine(update, (OBSERVATIONS, *hidden), target, **shape)
     theta = engine.start(generators(0, range(LANES)))
     w = np.random.default_rng(1).normal(size=theta.shape)
     shift = target.shift(drawn.reward, drawn.discount)

@@ -12,7 +12,10 @@ from algorithms.agents import Agent, Players
 from algorithms.experience.replay import Replay
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
+from harness.compare.agents import learner, run_spec
 from harness.cost.timing import alternating
+from harness.runs.acting import Acting
+from harness.runs.spec import PredictorSpec
 from harness.worlds.world import find_world
 from tests.benchmarks.lines import report
 
@@ -20,19 +23,20 @@ LANES, BATCH, ATOMS = 30, 32, 40
 LAW = CdfTarget(0, 100, ATOMS)
 
 
-def filled():
-    """A replay of random transitions."""
-    replay, rng = Replay(lane_streams(0, range(LANES)), 2000, 4), np.random.default_rng(0)
+def filled(lanes):
+    """A replay of random transitions, one in twenty the last of its episode."""
+    replay, rng = Replay(lane_streams(0, range(lanes)), 2000, 4), np.random.default_rng(0)
     for _ in range(2000):
-        x, x_next = rng.normal(size=(2, LANES, 4)).astype(np.float32)
-        replay.add(x, rng.integers(2, size=LANES), np.ones(LANES), rng.choice([0.0, 0.99], LANES), x_next)
+        x, x_next = rng.normal(size=(2, lanes, 4)).astype(np.float32)
+        discount = np.where(rng.random(lanes) < 0.05, 0.0, 0.99)
+        replay.add(x, rng.integers(2, size=lanes), np.ones(lanes), discount, x_next)
     return replay
 
 
 def updates(agent):
     """One update of every lane: draw, shift, rule, gradients, optimisers."""
     players = Players.start(agent, 4, 2, generators(0, range(LANES)), 1e-5, 1e-5)
-    replay = filled()
+    replay = filled(LANES)
 
     def call():
         players.learn(replay.draw(BATCH), 1)
@@ -53,7 +57,7 @@ def plain(law):
     ]  # fmt: skip
     online, frozen = made
     optimiser = torch.optim.Adam(online.parameters(), lr=1e-5)
-    replay, z, rows = filled(), torch.as_tensor(LAW.support, dtype=torch.float32), torch.arange(BATCH)
+    replay, z, rows = filled(1), torch.as_tensor(LAW.support, dtype=torch.float32), torch.arange(BATCH)
 
     def goal(x_next, reward, discount):
         if not law:
@@ -133,3 +137,28 @@ def test_cartpole_against_gymnasiums_vector(benchmark):
     report(benchmark, "compiled CartPole, million steps per second", LANES * 0.0002 / min(a for a, _ in pairs), "-")
     benchmark(lambda: world.step(actions[0]))
     assert ratio >= 15
+
+
+def steps_per_cpu_second(steps=6_000):
+    """Our loop in PureJaxRL's setting: 120-84, a batch of 128 every tenth step, a replay of 10 000."""
+    network = PredictorSpec("mlp", (120, 84), "relu")
+    how = {"batch": 128, "every": 10, "capacity": 10_000, "begin": 1_000}
+    made = learner("dqn", "cartpole-v1", alpha=2.5e-4, predictor=network, **how)
+    acting = Acting.of(run_spec("cartpole-v1", made, steps))
+    start = time.process_time()
+    acting.simulate(range(LANES), lambda: None)
+    return LANES * steps / (time.process_time() - start)
+
+
+@pytest.mark.benchmark(group="agents")
+def test_beside_a_loop_in_jax(benchmark):
+    """Printed whatever it is: `pip install 'dgtd-bench[bench-jax]'`. CPU time of one process, all its threads."""
+    torch.set_num_threads(1)
+    steps_per_cpu_second(1_100)
+    ours = max(steps_per_cpu_second() for _ in range(3))
+    report(benchmark, "our DQN, 120-84, batch 128 every tenth step: env-steps per CPU-second", ours, "-")
+    benchmark.pedantic(lambda: None)
+    jax_dqn = pytest.importorskip("tests.benchmarks.jax_dqn", reason="jax is in the extra bench-jax")
+    theirs = max(jax_dqn.steps_per_cpu_second() for _ in range(3))
+    report(benchmark, "the same in JAX", theirs, "-")
+    report(benchmark, "ours / JAX's", ours / theirs, "aim ≥ 1.2")

@@ -293,11 +293,66 @@ def test_per_action_heads_use_the_taken_and_the_greedy_action(each):
         assert_close(flat(g_w, lane), expected[1])
 
 
-def test_without_an_action_a_per_action_network_is_refused():
+class Outputs(Stacked):
+    """The last layer of an MlpEngine with actions, as a user's network returns it: [batch, actions · logits]."""
+
+    def forward(self, x):
+        for layer, v in enumerate(self.v):
+            x = x @ v[:-1] + v[-1]
+            x = self.engine.activation.function(x) if layer < len(self.v) - 1 else x
+        return x
+
+
+def acting_module(each, target, engine, theta):
+    """The module engine of such a network."""
+    return ModuleEngine(each, Outputs(engine, theta), target.head(False).predict, actions=3, value=target.mean)
+
+
+@every_rule
+@every_target
+@pytest.mark.parametrize("given", [False, True], ids=["greedy", "given"])
+def test_with_actions_the_mlp_engine_equals_the_module_engine(each, target, given):
+    rng = np.random.default_rng(5)
+    action, following = rng.integers(0, 3, size=(2, LANES, BATCH))
+    engine, theta, w, _ = mlp(each, target, (INPUTS, 4), actions=3)
+    module = acting_module(each, target, engine, theta)
+    batch = random_batch(target, action=action, next_action=following if given else None)
+    both = [*engine.directions(theta, w, batch)]
+    theirs = module.directions(as_parameters(theta), as_parameters(w), batch)
+    for ours, their in zip(both, theirs, strict=True):
+        for i, part in enumerate(ours):
+            assert_close(part, their[f"v.{i}"])
+    x = torch.as_tensor(batch.x[0])
+    everything = module.predict_all(as_parameters(theta), x)
+    assert everything.shape == (LANES, BATCH, 3, target.outputs)
+    assert_close(everything, engine.predict(theta, x.expand(LANES, *x.shape)))
+
+
+@pytest.mark.parametrize("which", ["mlp", "module"])
+def test_without_an_action_a_per_action_network_is_refused(which):
     target = ValueTarget()
     engine, theta, w, _ = mlp(rules.tdc, target, (INPUTS, 4), actions=3)
+    if which == "module":
+        engine, theta, w = acting_module(rules.tdc, target, engine, theta), as_parameters(theta), as_parameters(w)
     with pytest.raises(ValueError, match=r"batch.action must be given when actions=3"):
         engine.directions(theta, w, random_batch(target))
+
+
+def test_a_cnn_has_actions_in_the_module_engine():
+    """Pictures in, a law per action out: only the action that was taken is learnt."""
+    target, rng = CdfTarget(-2, 2, 6), np.random.default_rng(3)
+    network = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(32, 12)
+    ).double()
+    engine = ModuleEngine(rules.greedy_gq(0.5), network, target.head(False).predict, actions=2, value=target.mean)
+    theta = engine.init(LANES)
+    w = {name: torch.as_tensor(rng.normal(size=part.shape)) for name, part in theta.items()}
+    x, x_next = rng.normal(size=(2, LANES, BATCH, 1, 6, 6))
+    shift = target.shift(rng.normal(size=(LANES, BATCH)), np.full((LANES, BATCH), 0.0))
+    batch = Batch(x, x_next, shift, np.ones((LANES, BATCH)), np.zeros((LANES, BATCH), dtype=int))
+    _, g_w = engine.directions(theta, w, batch)
+    assert (g_w["3.weight"][:, :6] != 0).any()
+    assert (g_w["3.weight"][:, 6:] == 0).all()
 
 
 @every_target

@@ -7,11 +7,11 @@ import pytest
 
 from algorithms.experience.replay import Replay
 from harness.compare.agents import checkpoints, learner, run_spec
-from harness.compare.control import ControlContest, Earnings, Entrant, Sweep, _match, entrants, words
+from harness.compare.control import ControlContest, Earned, Earnings, Entrant, Sweep, _match, entrants, words
 from harness.judging.statistics import paired
 from harness.runs.acting import NAMES, Acting
 from harness.runs.acting_spec import Control
-from harness.runs.spec import RunSpec
+from harness.runs.spec import PredictorSpec, RunSpec
 from harness.worlds.cartpole import CartPole
 from tests.harness.test_cli import dgtd
 
@@ -33,7 +33,9 @@ def lanes(final):
     """An agent with these final returns."""
     final = np.asarray(final, dtype=float)
     who = Entrant("dqn", "value")
-    return Earnings("cartpole-v0", who, Sweep(1e-3, {}), np.arange(2), np.zeros((len(final), 2)), final, final, 0, 1.0)
+    nothing = np.zeros((len(final), 2))
+    earned = Earned(nothing, nothing, nothing, final, final, np.zeros((len(final), 0)), 0, 1.0)
+    return Earnings("cartpole-v0", who, Sweep(1e-3, {}), np.arange(2), earned, 1.0)
 
 
 def test_more_is_better():
@@ -147,7 +149,10 @@ def test_the_command_writes_a_report_and_a_second_time_runs_nothing(tmp_path):
     assert again["worlds"] == found["worlds"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "distributional greedy_gq(0.5)" in page
-    assert (tmp_path / "out" / "figures" / "returns-cartpole-v0.png").stat().st_size > 5000
+    for name in ("returns", "worth", "law"):
+        assert (tmp_path / "out" / "figures" / f"{name}-cartpole-v0.png").stat().st_size > 5000
+    assert "action 1" in page
+    assert "what was earned, discounted" in page
     shown = dgtd("compare", *SMALL, *rules, *places)
     assert "median return over the last fifth" in " ".join(shown.stdout.split())
 
@@ -201,3 +206,17 @@ def test_the_words_say_what_the_seeds_can_not_tell():
     result = paired(-one.final, -other.final)
     found = ControlComparison(contest, [one], [_match("cartpole-v0", one, other, result, 1.0)])
     assert any("not told apart by 3 seeds" in line for line in words(found))
+
+
+def test_the_last_law_is_that_of_every_action_where_the_observation_is_0():
+    made = learner("c51", "cartpole-v0", predictor=PredictorSpec("mlp", (8,), "relu"))
+    acting = Acting.of(run_spec("cartpole-v0", made, 1100))
+    kept = []
+    players = Acting.players
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Acting, "players", lambda self, seeds: kept.append(players(self, seeds)) or kept[-1])
+        trial = acting.simulate(range(3), lambda: None)
+    law = trial.law.reshape(3, 2, -1)
+    found = 100.0 - acting.target.spacing * law.sum(-1)  # the means of the laws
+    assert law.shape == (3, 2, 39)
+    np.testing.assert_allclose(found, kept[0].engine.values(kept[0].theta, np.zeros((3, 4))), rtol=1e-5)

@@ -84,7 +84,7 @@ SABOTAGE = {
     "world": forgets(CartPole, "state"),
     "ages of episodes": forgets(CartPole, "age"),
     "starts": forgets(CartPole, "streams"),
-    "episodes so far": forgets(Book, "length"),
+    "episodes so far": forgets(Book, "episode"),
     "exploration": forgets(_Play, "own/explores"),
     "curves": forgets(_Play, "own/curves"),
 }

@@ -2,6 +2,7 @@
 
 from tests.mutants.catalogue import (
     certificates,
+    checkpoints,
     compare,
     control,
     engines,
@@ -39,7 +40,7 @@ ROOMS: dict[str, tuple[Mutant, ...]] = {
     "limits": limits.MUTANTS,
     "statistics": statistics.MUTANTS,
     "ledger": ledger.MUTANTS,
-    "store": store.MUTANTS,
+    "store": store.MUTANTS + checkpoints.MUTANTS,
     "compare": compare.MUTANTS,
     "control": control.MUTANTS,
     "iteration": policy_iteration.MUTANTS,

@@ -7,6 +7,9 @@ ENGINE = "algorithms/engines/replayed.py"
 ADAM = "algorithms/optimisers.py"
 AGENTS = "algorithms/agents.py"
 VALUES = "algorithms/engines/batch_values.py"
+PASSES = "algorithms/engines/batch_passes.py"
+TILES = "algorithms/engines/tiles.py"
+ENGINES = "test:tests/algorithms/test_agents.py::test_gradients_are_the_mlp_engines"
 MEANS = "test:tests/algorithms/test_agents.py::test_agents_act_by_the_means_of_their_laws"
 REPLAY = "algorithms/experience/replay.py"
 CARTPOLE = "harness/worlds/cartpole.py"
@@ -47,23 +50,58 @@ MUTANTS = (
     Mutant(
         "control: the next action is the first",
         HEADS,
-        "            there = best * logits\n",
-        "            there = 0 * best\n",
+        "        there = best * logits\n",
+        "        there = 0 * best\n",
         ("claim:control/published/dqn",),
     ),
     Mutant(
         "control: the frozen copy is not used",
         ENGINE,
-        "layers if frozen is None else self.layers(frozen)",
-        "layers",
+        "theta if frozen is None else frozen",
+        "theta",
         ("claim:control/published/dqn",),
     ),
     Mutant(
         "control: w's direction is a sum, not a mean",
-        ENGINE,
-        "to_w[layer].copy_(torch.bmm(here.mT, tangent) * share)",
-        "to_w[layer].copy_(torch.bmm(here.mT, tangent))",
+        HEADS,
+        "share * atom.on_u[j]",
+        "atom.on_u[j]",
         ("claim:control/published/greedy_gq(0.5)",),
+    ),
+    Mutant(
+        "control: a kind of transition is taken for the one before",
+        HEADS,
+        "or steps.discount[lane, i] != discount",
+        "or discount != discount",
+        ("claim:control/published/dqn",),
+    ),
+    Mutant(
+        "control: columns that fill no tile are left out",
+        TILES,
+        "    if whole == columns:\n",
+        "    if whole <= columns:\n",
+        ("claim:control/published/dqn",),
+    ),
+    Mutant(
+        "control: rows that fill no tile are left out",
+        TILES,
+        "        while i < rows:\n",
+        "        while i < rows - ROWS:\n",
+        (ENGINES,),
+    ),
+    Mutant(
+        "control: a product forgets what it should add to",
+        PASSES,
+        "w, at, n, size, k, n, layer > 0)",
+        "w, at, n, size, k, n, False)",
+        ("claim:control/published/greedy_gq(0.5)",),
+    ),
+    Mutant(
+        "control: curvature without the bend of the activation",
+        PASSES,
+        "c[here + j] += bend[here + j] * c[tangent + j]",
+        "c[here + j] += 0.0 * c[tangent + j]",
+        (ENGINES,),
     ),
     Mutant(
         "control: Adam without its correction",

@@ -1,0 +1,136 @@
+"""Products of small matrices inside a compiled loop, C (+)= A·B, tile by tile in registers.
+
+For 32 × 65 times 65 × 64 in float32 a product takes 3 µs, and torch's in a batch 3.7; but here nothing has to be
+arranged for it, and what it needs stays in the cache. B's rows are contiguous. A is read by two strides, so that Aᵀ is
+as good as A. A tile is a few rows of A times two vectors of B's columns; columns left over are added up one by one.
+"""
+
+from typing import Any
+
+import numba as nb
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from algorithms.compiling import FASTMATH
+
+ROWS, VECTORS = 4, 2
+BYTES = 32  # of a vector
+_FUSED = ("contract", "nsz")
+
+
+def _tile(rows: int) -> Any:
+    """C[:rows, :columns] (+)= A·B, with rows·VECTORS sums in registers, for the `columns` of `width_of`.
+
+    Arguments: (c, its offset and stride), (a, offset, stride of rows, of columns), (b, offset, stride), depth, whether
+    to add. Nothing is checked: the caller knows the shapes.
+    """
+
+    @intrinsic
+    def tile(typing_context: Any, c: Any, at_c: Any, c_row: Any, a: Any, at_a: Any, a_row: Any, a_column: Any,
+             b: Any, at_b: Any, b_row: Any, depth: Any, add: Any) -> Any:  # fmt: skip
+        number = c.dtype
+        bits = number.bitwidth
+        scalar = ir.FloatType() if bits == 32 else ir.DoubleType()
+        each = BYTES * 8 // bits
+        vector = ir.VectorType(scalar, each)
+        signature = types.void(c, *[types.int64] * 2, a, *[types.int64] * 3, b, *[types.int64] * 3, types.boolean)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            arrays = {
+                name: context.make_array(signature.args[i])(context, builder, arguments[i]).data
+                for name, i in (("c", 0), ("a", 3), ("b", 7))
+            }
+            at_c, c_row, at_a, a_row, a_column, at_b, b_row, depth, add = (
+                arguments[i] for i in (1, 2, 4, 5, 6, 8, 9, 10, 11)
+            )
+            word = ir.IntType(64)
+
+            def place(array: str, at: Any) -> Any:
+                return builder.gep(arrays[array], [at])
+
+            def vectors(array: str, at: Any) -> list[Any]:
+                found = []
+                for i in range(VECTORS):
+                    where = place(array, builder.add(at, ir.Constant(word, i * each)))
+                    found.append(builder.bitcast(where, vector.as_pointer()))
+                return found
+
+            out = [vectors("c", builder.add(at_c, builder.mul(ir.Constant(word, i), c_row))) for i in range(rows)]
+            sums = [[cgutils.alloca_once(builder, vector) for _ in range(VECTORS)] for _ in range(rows)]
+            zero = ir.Constant(vector, [0.0] * each)
+            with builder.if_else(add) as (then, otherwise):
+                with then:
+                    for row, to in zip(out, sums, strict=True):
+                        for pointer, total in zip(row, to, strict=True):
+                            builder.store(builder.load(pointer, align=bits // 8), total)
+                with otherwise:
+                    for to in sums:
+                        for total in to:
+                            builder.store(zero, total)
+            with cgutils.for_range(builder, depth, intp=word) as loop:
+                k = loop.index
+                right = [
+                    builder.load(p, align=bits // 8) for p in vectors("b", builder.add(at_b, builder.mul(k, b_row)))
+                ]
+                for i in range(rows):
+                    offset = builder.add(builder.mul(ir.Constant(word, i), a_row), builder.mul(k, a_column))
+                    left = builder.load(place("a", builder.add(at_a, offset)))
+                    spread = builder.insert_element(
+                        ir.Constant(vector, ir.Undefined), left, ir.Constant(ir.IntType(32), 0)
+                    )
+                    mask = ir.Constant(ir.VectorType(ir.IntType(32), each), [0] * each)
+                    spread = builder.shuffle_vector(spread, ir.Constant(vector, ir.Undefined), mask)
+                    for total, other in zip(sums[i], right, strict=True):
+                        product = builder.fmul(spread, other, flags=_FUSED)
+                        builder.store(builder.fadd(builder.load(total), product, flags=_FUSED), total)
+            for row, to in zip(out, sums, strict=True):
+                for pointer, total in zip(row, to, strict=True):
+                    builder.store(builder.load(total), pointer, align=bits // 8)
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return tile
+
+
+_four, _one = _tile(ROWS), _tile(1)
+
+
+@intrinsic
+def apart(typing_context: Any) -> Any:
+    """Keep the function that says this a function: LLVM would put a copy into every caller, and compile for a minute.
+
+    It must be declared with forceinline=False, or it inherits that of its caller.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@nb.njit(fastmath=FASTMATH, _nrt=False, forceinline=False)
+def product(c, at_c, c_row, a, at_a, a_row, a_column, b, at_b, b_row, rows, depth, columns, add):
+    """C [rows, columns] (+)= A [rows, depth] · B [depth, columns], each in a flat array from its offset on."""
+    apart()
+    width = VECTORS * BYTES // c.itemsize
+    whole = columns - columns % width
+    for j in range(0, whole, width):
+        i = 0
+        while i + ROWS <= rows:
+            _four(c, at_c + i * c_row + j, c_row, a, at_a + i * a_row, a_row, a_column, b, at_b + j, b_row, depth, add)
+            i += ROWS
+        while i < rows:
+            _one(c, at_c + i * c_row + j, c_row, a, at_a + i * a_row, a_row, a_column, b, at_b + j, b_row, depth, add)
+            i += 1
+    if whole == columns:
+        return
+    for i in range(rows):
+        for j in range(whole, columns):
+            total = c[at_c + i * c_row + j] if add else c.dtype.type(0)
+            for k in range(depth):
+                total += a[at_a + i * a_row + k * a_column] * b[at_b + k * b_row + j]
+            c[at_c + i * c_row + j] = total
