@@ -7,13 +7,12 @@ as good as A. A tile is a few rows of A times two vectors of B's columns; column
 
 from typing import Any
 
-import numba as nb
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from algorithms.compiling import FASTMATH
+from algorithms.compiling import FASTMATH, helper
 
 ROWS, VECTORS = 4, 2
 BYTES = 32  # of a vector
@@ -112,7 +111,7 @@ def apart(typing_context: Any) -> Any:
     return types.void(), generate
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False, forceinline=False)
+@helper(FASTMATH)
 def product(c, at_c, c_row, a, at_a, a_row, a_column, b, at_b, b_row, rows, depth, columns, add):
     """C [rows, columns] (+)= A [rows, depth] · B [depth, columns], each in a flat array from its offset on."""
     apart()
