@@ -81,7 +81,7 @@ def _moved(places: Floats, action: int) -> tuple[Floats, NDArray[np.bool_]]:
     lanes = Lanes(state, np.zeros(count, dtype=np.int64), lane_streams(0, range(count)))
     out = Step(np.empty(count), np.empty(count, dtype=np.bool_), np.empty(count, dtype=np.bool_))
     shown = np.empty((2, count, 4), dtype=np.float32)
-    move(lanes, np.full(count, action), NEVER, shown[0], shown[1], out)
+    move(*lanes, np.full(count, action), NEVER, shown[0], shown[1], *out)
     return state[:, 2:].copy(), out.terminated  # a pole that fell stands again, and is not looked at
 
 
