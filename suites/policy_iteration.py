@@ -46,7 +46,7 @@ STILL = 1e-12  # β of a w that never moves
 EXPLORE, WALK = 0.3, 600  # how much the walk behind `next-action` explores, and its steps
 # Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
 UNCONFIRMED = """
-- **Figure 1: the early lead of distributional TDC, yes; the order of the four, not seen, and all means are the other way
+- **Figure 1: the early lead of distributional TDC, yes; the order of the four, not seen: all means are the other way
   round.** The paper gives no step sizes, so each form was searched at the same 16 settings with four lanes
   (`suites/figure_one.py`), and compared at its best on 30 fresh lanes of 20 000 steps. Mean return over the last fifth
   on CartPole-v0: TDC 181 (standard deviation 29), GTD2 109 (68), distributional TDC 105 (75), distributional GTD2 42
