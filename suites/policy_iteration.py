@@ -25,30 +25,36 @@ from harness.compare.agents import run_spec
 from harness.compare.policy_iteration import learner
 from harness.compare.space import learner_at, points
 from harness.judging.claims import Claim, Need, Setting
-from harness.judging.verdicts import Finding, exactly, unlikely
+from harness.judging.statistics import proportion_interval
+from harness.judging.verdicts import Finding, below, exactly, unlikely
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.returns import projected_law
 from harness.plugins import find_problem
 from harness.runs.iterating import Iterating, Walk
 from harness.runs.job import Job
 from harness.runs.spec import Request
+from harness.runs.trial import Trial
 from suites import figure_one
-from suites.control import LEARNS, earns_enough
+from suites.control import LEARNS
 from suites.figure_one import CHOSEN, SEARCHED, SOURCE, V0, shown
+from suites.figure_three import final_returns
 
 FINITE, ATOMS = "finite_cartpole", 30
 EXACT = 1e-9  # of the mean step at the start; rounding is at 1e-14
-LANES, STEPS = 12, 8_000
+LANES, COHORT, STEPS = 36, 12, 8_000  # on root seeds 100 to 107, 0 to 3 of 36 lanes of TDC earned less than LEARNS
 STILL = 1e-12  # β of a w that never moves
 EXPLORE, WALK = 0.3, 600  # how much the walk behind `next-action` explores, and its steps
 # Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
 UNCONFIRMED = """
-- **Figure 1: no; here it is the other way round.** The paper gives no step sizes, so each form was searched at the same
-  16 settings with four lanes (`suites/figure_one.py`), and compared at its best on 30 fresh lanes of 20 000 steps. Mean
-  return over the last fifth on CartPole-v0: TDC 181 (standard deviation 29), GTD2 109 (68), distributional TDC 105
-  (75), distributional GTD2 42 (49); on v1 309, 201, 131 and 66. What works is much of the space for TDC (8 of 16
-  settings), some for distributional TDC (5) and GTD2 (3), and one setting for distributional GTD2
-  (`policy_iteration/cartpole-v0/…`). 16 settings are few: a setting at which the figure holds may lie between them.
+- **Figure 1: the early lead of distributional TDC, yes; the order of the four, not seen: all means are the other way
+  round.** The paper gives no step sizes, so each form was searched at the same 16 settings with four lanes
+  (`suites/figure_one.py`), and compared at its best on 30 fresh lanes of 20 000 steps. Mean return over the last fifth
+  on CartPole-v0: TDC 181 (standard deviation 29), GTD2 109 (68), distributional TDC 105 (75), distributional GTD2 42
+  (49); on v1 309, 201, 131 and 66. At our error rate 30 lanes leave the order open: the value form earns more in 25 to
+  26 of 30 pairs, and the findings read INCONCLUSIVE. Smaller deviation: not for TDC on v0, whose distributional form
+  has twelve times its variance; open elsewhere. Steadier rise: open, with all means against it. In the search 8 of 16
+  settings work for TDC, 5 for distributional TDC, 3 for GTD2, one for distributional GTD2. 16 settings are few: one at
+  which the figure holds may lie between them.
 - **Why distributional GTD2 fails: w can't follow.** On the finite CartPole E[Σφφᵀ] of the paper's network is so badly
   conditioned that w, from 0 and with θ standing still, misses 82 % of w*(θ) after 20 episodes, and 64 % after 20 000
   steps at the largest β that its largest eigenvalue allows. GTD2 moves θ by w alone: its mean update points away from
@@ -240,19 +246,28 @@ def mean_step(
 
 def learns(name: str, fault: str = "") -> Claim:
     """It earns more than random actions do."""
-    says = f"{shown(name, 'value')} learns on {V0}: it earns {LEARNS:g} within {STEPS:,} steps, and random actions 22"
+    rule = shown(name, "value")
+    says = f"{rule} learns on {V0}: half of its lanes earn {LEARNS:g} or more after {STEPS:,} steps; random actions 22"
     return Claim(
         id=f"policy_iteration/control/{fault}/learns" if fault else f"policy_iteration/{V0}/{name}/learns",
-        says=f"{shown(name, 'value')} whose w never moves learns" if fault else says,
+        says=f"{rule} whose w never moves learns" if fault else says,
         source=SOURCE,
-        needs=partial(replayed, name, bool(fault)),
-        judge=earns_enough,
+        needs=partial(at_its_point, name, bool(fault)),
+        judge=half_learn,
         control=bool(fault),
     )
 
 
-def replayed(name: str, still: bool, setting: Setting) -> list[Need]:
-    """Lanes at the point that TDC's search chose."""
-    made = learner_at(points(SEARCHED)[CHOSEN["tdc", "value"]], name, "value", V0, cohort=LANES)
+def at_its_point(name: str, still: bool, setting: Setting) -> list[Need]:
+    """Lanes at the point that the rule's search chose."""
+    made = learner_at(points(SEARCHED)[CHOSEN[name, "value"]], name, "value", V0, cohort=COHORT)
     made = replace(made, beta=STILL) if still else made
     return [Request(run_spec(V0, made, STEPS, setting.seed, "learns"), LANES)]
+
+
+def half_learn(trials: list[Trial], setting: Setting) -> Finding:
+    """The share of lanes that do not: of returns that are 10 or 200, a mean says less."""
+    final = final_returns(trials[0])
+    idle = proportion_interval(int((final < LEARNS).sum()), len(final), 2 * setting.false_alarm)
+    words = f"share of lanes that earn less than {LEARNS:g}; median return {np.median(final):.0f}"
+    return below(idle, 0.5, setting.false_alarm, words)

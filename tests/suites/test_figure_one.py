@@ -107,3 +107,10 @@ def test_how_much_of_the_space_works(level, verdict):
     found = figure_one.how_much_works("cdf", trials, Setting("paper", 0, 0.01))
     assert found.verdict is verdict
     assert f"best: 5 (170: {points(16)[5].shown('cdf')})" in found.words
+
+
+def test_half_of_the_lanes_must_learn():
+    for learnt, verdict in ((36, Verdict.PASS), (0, Verdict.FAIL), (18, Verdict.INCONCLUSIVE)):
+        trial = lanes(np.full(10, 9.0), 0.1, 36)
+        trial.curves[:, :learnt] += 100
+        assert policy_iteration.half_learn([trial], Setting("ci", 0, 7e-6)).verdict is verdict

@@ -54,7 +54,7 @@ MUTANTS = (
         ITERATING,
         "lanes.inputs(x_next, following.action)",
         "lanes.inputs(x_next, action)",
-        (NEXT, f"{RUNS}::test_the_action_that_is_learnt_from_is_the_one_that_is_taken_next"),
+        (f"{RUNS}::test_the_action_that_is_learnt_from_is_the_one_that_is_taken_next",),
     ),
     Mutant(
         "iteration: an end is weighed by what would follow",
