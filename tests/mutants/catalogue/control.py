@@ -9,6 +9,7 @@ AGENTS = "algorithms/agents.py"
 VALUES = "algorithms/engines/batch_values.py"
 PASSES = "algorithms/engines/batch_passes.py"
 TILES = "algorithms/engines/tiles.py"
+TILES_TEST = "test:tests/algorithms/engines/test_tiles.py::test_a_product_is_numpys_and_touches_nothing_else"
 ENGINES = "test:tests/algorithms/test_agents.py::test_gradients_are_the_mlp_engines"
 MEANS = "test:tests/algorithms/test_agents.py::test_agents_act_by_the_means_of_their_laws"
 REPLAY = "algorithms/experience/replay.py"
@@ -78,16 +79,16 @@ MUTANTS = (
     Mutant(
         "control: columns that fill no tile are left out",
         TILES,
-        "    if whole == columns:\n",
-        "    if whole <= columns:\n",
-        ("claim:control/published/dqn",),
+        "    if left & 8:\n",
+        "    if left & 8 and left < 0:\n",
+        (TILES_TEST,),
     ),
     Mutant(
         "control: rows that fill no tile are left out",
         TILES,
         "        while i < rows:\n",
         "        while i < rows - ROWS:\n",
-        (ENGINES,),
+        (TILES_TEST,),
     ),
     Mutant(
         "control: a product forgets what it should add to",
