@@ -42,15 +42,19 @@ def test_an_interval_of_a_quantile_holds_it_as_often_as_it_says():
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(1.0, Verdict.PASS), (0.5, Verdict.FAIL)])
-def test_the_bound_is_the_expectation_times_its_factor(share, verdict):
+def test_the_bound_is_the_expectation_and_a_multiple_of_the_spread(share, verdict):
     """Lanes just below the bound, or half of them just above, at n = 1000."""
     place, n, lanes, delta = "random_walk", 1000, 2000, 0.1
     from harness.oracle.horizon import at_horizon
 
     moments, saddle, zeros = rate_tails.problem_of(place, rate_tails.gtd2)
     size = saddle.step(n)
-    exact = at_horizon(moments, size, size, [n], metrics=("rmspbe",), average=True, theta=zeros).of("rmspbe")[0]
-    limit = (1 + np.sqrt(2 * np.log(10))) * np.sqrt(exact)
+    found = at_horizon(moments, size, size, [n], metrics=("rmspbe",), average=True, theta=zeros)
+    exact, mdp = found.of("rmspbe")[0], moments.mdp
+    residual = mdp.b - mdp.A @ np.linalg.lstsq(mdp.features, found.mean[0, :, 0], rcond=None)[0]
+    variance = exact - residual @ mdp.C_inverse @ residual
+    assert 0 < variance < exact / 2
+    limit = np.sqrt(exact) + np.sqrt(2 * np.log(10) * variance)
     values = limit * np.where(np.arange(lanes) < share * lanes, 0.999, 1.001)
     evidence = [trial(times=(n,), rmspbe=values[None])]
     assert rate_tails.bound_covers(place, delta, True, evidence, SETTING).verdict is verdict

@@ -100,8 +100,8 @@ MUTANTS = (
     Mutant(
         "tails: a bound without its concentration term",
         TAILS,
-        "factor = (1 + np.sqrt(2 * np.log(1 / delta))) ** 2 if concentration else 1.0",
-        "factor = 1.0",
-        (f"{OF_TAILS}::test_the_bound_is_the_expectation_times_its_factor",),
+        "spread = np.sqrt(2 * np.log(1 / delta)) if concentration else 0.0",
+        "spread = 0.0",
+        (f"{OF_TAILS}::test_the_bound_is_the_expectation_and_a_multiple_of_the_spread",),
     ),
 )
