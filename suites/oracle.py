@@ -14,6 +14,7 @@ from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, agrees, exactly
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
+from suites import oracle_lstd
 
 ROUNDING = 1e-9
 SOURCE = "ours: the definitions, enumerated"
@@ -30,6 +31,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         *(constants(place) for place in PLACES),
         *(radius(name) for name in RADII),
         *(classes(name) for name in CLASSES),
+        *oracle_lstd.claims(),
     ]
 
 

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2
 from harness.judging.claims import Claim, Setting
 from harness.judging.statistics import proportion_interval, slopes
 from harness.judging.verdicts import Finding, Verdict, below, exactly
-from harness.oracle.saddle import Saddle
-from harness.runs.spec import Request
 from harness.runs.trial import Trial
-from suites import expected_rates
-from suites.runs import request
+from suites import expected_rates, rate_tails
+from suites.rate_runs import PLACES, SOURCE, errors_of, runs_of, saddle_of, shown
 
-SOURCE = "Proposition 2, corrected (docs/reading-the-paper.md, 1–4)"
-PLACES = {
-    "random_walk": ("random_walk", "value", 0),
-    "random_walk_dependent": ("random_walk_dependent", "value", 0),
-    "random_mdp": ("random_mdp(gamma=0.5)", "value", 0),
-    "random_walk-cdf": ("random_walk", "cdf", 4),
-    "random_walk_dependent-cdf": ("random_walk_dependent", "cdf", 5),
-    "random_mdp-cdf": ("random_mdp(gamma=0.5)", "cdf", 5),
-}
-WHERE = PLACES | {"boyan": ("boyan", "value", 0)}
 PROX = ("random_walk_dependent", "random_walk_dependent-cdf")
 SLOW = ("random_walk-cdf",)  # leaves its start only after 3·10⁴ steps
 MARGIN = -0.45
@@ -63,17 +50,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     made.append(stable_step("plain", "plain GTD2", True))
     made.append(stable_step("two-plain", "'Mirror-Prox' that restarts from the midpoint", True))
     made += [one_step("extragradient", False), one_step("two-plain", True)]
-    return [*made, no_rate(), *expected_rates.claims(each)]
-
-
-@lru_cache(maxsize=32)
-def saddle_of(place: str) -> Saddle:
-    """The saddle-point problem of a place, on balls a tenth larger than the solution needs."""
-    from harness.plugins import find_problem
-
-    name, kind, atoms = WHERE[place]
-    problem = find_problem(name)
-    return Saddle(problem.mdp.with_(weights=problem.mdp.d), problem.target(kind, atoms or 21), slack=1.1)
+    return [*made, no_rate(), *expected_rates.claims(each), *rate_tails.claims()]
 
 
 def horizons_of(place: str, setting: Setting) -> tuple[list[int], int]:
@@ -82,52 +59,6 @@ def horizons_of(place: str, setting: Setting) -> tuple[list[int], int]:
         return [int(n) for n in np.geomspace(3e4, 1e6, 6).round()], 16
     low, high, points, lanes = (1e4, 4e5, 6, 16) if setting.profile == "ci" else (1e3, 1e6, 13, 100)
     return [int(n) for n in np.geomspace(low, high, points).round()], lanes
-
-
-def runs_of(
-    rule: Rule, place: str, horizons: list[int], lanes: int, setting: Setting, *, extragradient: bool = False,
-    average: bool = True, step: float | None = None,
-) -> list[Request]:  # fmt: skip
-    """Err of the averaged, projected iterate; each horizon is a run of its own, with its step.
-
-    `step` holds it constant, and average=False judges the last iterate: what a control does.
-    """
-    saddle, (problem, target, atoms) = saddle_of(place), WHERE[place]
-    made = []
-    for n in horizons:
-        size = saddle.step(n) if step is None else step
-        made.append(
-            request(
-                rule,
-                problem,
-                lanes,
-                setting,
-                "rates",
-                (n,),
-                size,
-                size,
-                metrics=("err",),
-                iid=True,
-                axes=(("horizon", n),),
-                target=target,
-                atoms=atoms or 21,
-                radius=saddle.R,
-                start="zeros",
-                average=average,
-                extragradient=extragradient,
-            )
-        )
-    return made
-
-
-def errors_of(evidence: list[Trial]) -> tuple[list[int], Floats]:
-    """Horizons, and Err [lanes, horizons]."""
-    return [int(trial.times[-1]) for trial in evidence], np.stack([trial.of("err")[-1] for trial in evidence], axis=1)
-
-
-def shown(horizons: list[int], errors: Floats, name: str = "median Err of the average") -> dict[str, Any]:
-    """The picture of a rate."""
-    return {"x": horizons, "y": np.median(errors, axis=0).tolist(), "x_name": "n, steps", "y_name": name}
 
 
 # ---------------------------------------------------------------------- the exponent

@@ -43,8 +43,13 @@ FEATURES = {
 }
 
 
-def random_walk(features: str = "tabular", policy: str = "off") -> Problem:
-    """The five-state walk. Off-policy π goes left with 0.4 and the ends pay ∓1; on-policy only the right end pays."""
+def random_walk(features: str = "tabular", policy: str = "off", left: float = 0.5) -> Problem:
+    """The five-state walk. Off-policy π goes left with 0.4 and the ends pay ∓1; on-policy only the right end pays.
+
+    `left`: how often the behaviour policy goes left. Near 1, steps to the right are rare and have a large ρ.
+    """
+    if not 0.0 < left < 1.0:
+        raise ValueError(f"left must be between 0 and 1, got {left}")
     if policy not in ("on", "off"):
         raise unknown("policy", policy, ("on", "off"))
     off = policy == "off"
@@ -59,8 +64,8 @@ def random_walk(features: str = "tabular", policy: str = "off") -> Problem:
         name=name,
         transitions=Transitions.of(rows),
         gamma=1.0,
-        behaviour=np.full((5, 2), 0.5),
-        target=np.tile([0.4, 0.6] if off else [0.5, 0.5], (5, 1)),
+        behaviour=np.tile([left, 1.0 - left], (5, 1)),
+        target=np.tile([0.4, 0.6] if off else [left, 1.0 - left], (5, 1)),
         features=X,
         theta_initial=np.zeros(X.shape[1]),
         start=np.eye(5)[2],

@@ -1,6 +1,7 @@
 """Every mutant, room by room."""
 
 from tests.mutants.catalogue import (
+    agreement,
     certificates,
     checkpoints,
     compare,
@@ -34,7 +35,7 @@ ROOMS: dict[str, tuple[Mutant, ...]] = {
     "experience": experience.MUTANTS,
     "engines": engines.MUTANTS + networks.MUTANTS + heads.MUTANTS + small.MUTANTS,
     "loops": loops.MUTANTS + stepping.MUTANTS,
-    "curves": moments.MUTANTS,
+    "curves": moments.MUTANTS + agreement.MUTANTS,
     "oracle": oracle.MUTANTS + returns.MUTANTS + saddle.MUTANTS,
     "certificates": certificates.MUTANTS,
     "limits": limits.MUTANTS,

@@ -1,0 +1,180 @@
+"""Beyond the mean: how heavy the tails of Err are, and a bound with probability 1 − δ that says something.
+
+The bound is of MSPBE, half of which Err bounds. The averaged iterate is nearly Gaussian, and for a Gaussian vector z
+
+    ‖z‖ ≤ √E‖z‖² + √(2λ log 1/δ)        with probability 1 − δ,  λ the largest variance in any direction
+
+λ is at most the whole variance, E MSPBE − MSPBE of the mean, and both are exact. Nothing is proved of iterates that are
+not Gaussian, so the coverage is measured.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from algorithms.checks import Floats
+from algorithms.rules import gtd2, td
+from harness.judging.claims import Claim, Need, Setting
+from harness.judging.statistics import Interval, proportion_interval
+from harness.judging.verdicts import Finding, below
+from harness.runs.spec import Request
+from harness.runs.trial import Trial
+from suites.expected_rates import problem_of
+from suites.rate_runs import FAR, WHERE, runs_of, saddle_of
+from suites.runs import request
+
+LANES, STEPS = 10_000, 10_000
+LEVELS = (0.4, 0.4 / 6.325, 0.01)  # of δ: two equal steps of log 1/δ
+FATTER = 2.0  # the second step over the first: 1 for exponential tails, 2 for a power law with exponent 2.7
+BOUND_LANES, HORIZONS = 2000, (10_000, 100_000)
+BOUNDED = ("random_walk", "random_walk_dependent")
+FULL = ("full", "paper")
+
+
+def claims() -> list[Claim]:
+    """About GTD2; in the full profile alone."""
+    made = [tails(f"random_walk-{name}") for name in FAR]
+    made.append(heavy_tails())
+    for place in BOUNDED:
+        made += [expected_bound(place, delta) for delta in (0.1, 0.01)]
+    return [*made, no_concentration()]
+
+
+# ---------------------------------------------------------------------- tails
+
+
+def tails(place: str) -> Claim:
+    """The further behaviour is from π, the larger ρ."""
+    return Claim(
+        id=f"rates/{place}/gtd2/tails",
+        says=f"the quantiles of GTD2's Err grow like log 1/δ or not much faster on {place.replace('-', ', ')}",
+        source="Proposition 2: the bound grows like log 1/δ",
+        needs=lambda setting: [*runs_of(gtd2, place, [STEPS], LANES, setting)],
+        judge=partial(tails_are_exponential, "err"),
+        profiles=FULL,
+    )
+
+
+def heavy_tails() -> Claim:
+    """The control: paths shrink, and second moments explode."""
+    return Claim(
+        id="rates/control/tails/td",
+        says="TD on θ → 2θ at α = 1, which is heavy-tailed, taken for quantiles that grow like log 1/δ",
+        source="dgtd certify td --problem two_state --alpha 1 --beta 1",
+        needs=lambda setting: [request(td, "two_state", LANES, setting, "tails", (20,), 1.0, 1.0, iid=True)],
+        judge=partial(tails_are_exponential, "rmspbe"),
+        control=True,
+        profiles=FULL,
+    )
+
+
+def tails_are_exponential(metric: str, evidence: list[Trial], setting: Setting) -> Finding:
+    """(Q(δ₃) − Q(δ₂))/(Q(δ₂) − Q(δ₁)) with equal steps of log 1/δ; an interval from order statistics."""
+    values = np.sort(evidence[0].of(metric)[-1])
+    quantiles = [quantile(values, 1 - delta, 2 * setting.false_alarm / 3) for delta in LEVELS]
+    first, second, third = quantiles
+
+    def ratio(far: float, middle: float, near: float) -> float:
+        return (far - middle) / (middle - near) if middle > near else np.inf
+
+    found = Interval(
+        ratio(third.estimate, second.estimate, first.estimate),
+        ratio(third.low, second.high, first.low),
+        ratio(third.high, second.low, first.high),
+        len(values),
+    )
+    shown = {"x": [10.0, 100.0, 1000.0], "y": [float(np.quantile(values, 1 - delta)) for delta in (0.1, 0.01, 0.001)]}
+    median = float(np.median(values))
+    sizes = ", ".join(f"{y / median:.3g} at 1/δ = {x:g}" for x, y in zip(shown["x"], shown["y"], strict=True))
+    words = f"step ratio {found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]; quantiles over the median: {sizes}"
+    return below(found, FATTER, setting.false_alarm, words, **shown, x_name="1/δ", y_name="quantile")
+
+
+def quantile(rising: Floats, level: float, false_alarm: float) -> Interval:
+    """With order statistics on either side, by the binomial law of how many lie below."""
+    n = len(rising)
+    low, high = (int(each) for each in stats.binom.ppf([false_alarm / 2, 1 - false_alarm / 2], n, level))
+    return Interval(
+        float(np.quantile(rising, level)), float(rising[max(low - 1, 0)]), float(rising[min(high, n - 1)]), n
+    )
+
+
+# ---------------------------------------------------------------------- a bound that says something
+
+
+def expected_bound(place: str, delta: float) -> Claim:
+    """From the exact expectation."""
+    return Claim(
+        id=f"rates/{place}/expected-bound/delta={delta}",
+        says=f"(√E + √(2V log 1/δ))², from the exact E MSPBE and variance, covers {1 - delta:.0%} of runs on {place}",
+        source="ours; MSPBE ≤ 2 Err",
+        needs=lambda setting: averaged(place, setting),
+        judge=partial(bound_covers, place, delta, True),
+        profiles=FULL,
+    )
+
+
+def no_concentration() -> Claim:
+    """The control: an expectation is no bound."""
+    return Claim(
+        id="rates/control/expected-bound/expectation-alone",
+        says="E MSPBE, taken for a bound of 90% of runs on the random walk",
+        source="ours",
+        needs=lambda setting: averaged("random_walk", setting),
+        judge=partial(bound_covers, "random_walk", 0.1, False),
+        control=True,
+        profiles=FULL,
+    )
+
+
+def averaged(place: str, setting: Setting) -> list[Need]:
+    """Runs as the exact expectation has them: independent transitions, from 0, without Γ."""
+    made: list[Need] = []
+    for n in HORIZONS:
+        size = saddle_of(place).step(n)
+        made.append(one_run(place, n, size, setting))
+    return made
+
+
+def one_run(place: str, n: int, size: float, setting: Setting) -> Request:
+    """Of one horizon."""
+    return request(
+        gtd2, WHERE[place][0], BOUND_LANES, setting, "rates", (n,), size, size, metrics=("rmspbe",), iid=True,
+        axes=(("horizon", n),), start="zeros", average=True,
+    )  # fmt: skip
+
+
+def bound_covers(place: str, delta: float, concentration: bool, evidence: list[Trial], setting: Setting) -> Finding:
+    """The share of runs above the bound at the worst horizon, and how far the bound is from the truth over n."""
+    from harness.oracle.horizon import at_horizon
+    from harness.oracle.metrics import Metrics
+
+    moments, saddle, zeros = problem_of(place, gtd2)
+    spread = np.sqrt(2 * np.log(1 / delta)) if concentration else 0.0
+    measure = Metrics(moments.mdp, moments.target)
+    ns, shares, ours, theirs, start = [], [], [], [], np.inf
+    for trial in evidence:
+        n, values = int(trial.times[-1]), trial.of("rmspbe")[-1] ** 2
+        size = saddle.step(n)
+        found = at_horizon(moments, size, size, [0, n], metrics=("rmspbe",), average=True, theta=zeros)
+        start, height = (float(each) for each in found.of("rmspbe"))
+        variance = max(0.0, height - float(measure(found.mean[1:], ("rmspbe",))[0, 0]) ** 2)
+        limit, truth = (np.sqrt(height) + spread * np.sqrt(variance)) ** 2, float(np.quantile(values, 1 - delta))
+        outside = int((~(values <= limit)).sum())
+        level = 2 * setting.false_alarm / len(evidence)
+        shares.append(proportion_interval(outside, len(values), level))
+        ns.append(n)
+        ours.append(limit / truth)
+        theirs.append(2 * saddle.bound(n, delta) / truth)
+    worst = max(shares, key=lambda each: each.high)
+    over = "; ".join(
+        f"n = {n:,}: {a:.2f} times the quantile (Proposition 2's {b:.0f})"
+        for n, a, b in zip(ns, ours, theirs, strict=True)
+    )
+    words = f"at most {worst.estimate:.2%} of {len(values):,} runs above the bound; {over}; it starts at {start:.3g}"
+    shown: dict[str, Any] = {"x": ns, "y": ours, "x_name": "n, steps", "y_name": "bound over the quantile"}
+    return below(worst, delta, setting.false_alarm, words, **shown)
