@@ -18,7 +18,7 @@ MUTANTS = (
         "return now + later + later.T",
         "return now + later",
         (
-            "claim:oracle/lstd/boyan",
+            "claim:oracle/lstd/collision",
             f"{OF_LSTD}::test_the_fundamental_matrix_sums_all_autocovariances",
         ),
     ),
@@ -38,7 +38,7 @@ MUTANTS = (
         "following = np.where(table.ends[:, None], table.start @ sums, sums[table.next_state])",
         "following = sums[table.next_state]",
         (
-            "claim:oracle/lstd/boyan",
+            "claim:oracle/lstd/collision",
             f"{OF_LSTD}::test_lstd_itself_has_that_error",
         ),
     ),
