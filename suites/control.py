@@ -25,7 +25,7 @@ from harness.judging.statistics import exponential, mean_interval
 from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
-from suites import figure_three
+from suites import figure_three, resuming
 from suites.figure_three import final_returns
 
 SOURCE = "Algorithm 3; Figure 3"
@@ -43,7 +43,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     if rule is not None:
         return []
     made = [*map(published, AGENTS), *map(learns, AGENTS), bootstraps_through_the_end()]
-    return made + other_updates() + figure_three.claims()
+    return made + other_updates() + resuming.claims() + figure_three.claims()
 
 
 # ---------------------------------------------------------------------- the updates

@@ -214,9 +214,12 @@ def descend(theta, w, net, unit, alpha, beta, keep):
                     row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
                     aux[j] = kept * aux[j] + g * e[j]
                 _pass_down(unit, here, net.curvature, on_a, on_next, on_ra, through)
-            elif h != 0.0 or h_next != 0.0 or keep != 1.0:
+                continue
+            if h != 0.0 or h_next != 0.0:
                 for j in range(columns):
                     row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
+            if h != 0.0 or keep != 1.0:
+                for j in range(columns):
                     aux[j] = kept * aux[j] + g * e[j]
 
 

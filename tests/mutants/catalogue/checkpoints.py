@@ -8,7 +8,8 @@ AGENTS = "algorithms/agents.py"
 FILE = "harness/runs/checkpoint_file.py"
 REPLAY = "algorithms/experience/replay.py"
 TESTS = "test:tests/harness/runs/test_checkpoints.py::"
-GOES_ON = TESTS + "test_save_load_and_go_on_is_to_go_on"
+RESUMED = "claim:control/resumed/"
+GOES_ON = RESUMED + "dqn"
 
 MUTANTS = (
     Mutant(

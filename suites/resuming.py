@@ -1,0 +1,73 @@
+"""Agents that are stopped and go on: a checkpoint holds all that the next step depends on."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from algorithms.published import PUBLISHED
+from harness.compare.agents import learner, run_spec
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, exactly
+from harness.runs.acting import Acting
+from harness.runs.checkpoints import Keeper
+from harness.runs.trial import Trial
+
+PLACE, LANES, STEPS = "cartpole-v0", 3, 640
+AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
+
+
+class StoppedError(Exception):
+    """As by a kill."""
+
+
+def claims() -> list[Claim]:
+    """One for each agent."""
+    return [
+        Claim(
+            id=f"control/resumed/{name}",
+            says=f"{name}: lanes that are stopped and go on from their checkpoint take the steps of lanes that are not",
+            source="ours",
+            check=partial(parts_ways, name),
+        )
+        for name in AGENTS
+    ]
+
+
+def parts_ways(name: str, setting: Setting) -> Finding:
+    """Numbers of the curves and of the last laws that differ: the same bits, or a checkpoint forgot something."""
+    frozen: dict[str, Any] = {"frozen": 150} if name in PUBLISHED else {}
+    made = learner(
+        name, PLACE, alpha=1e-3, cohort=LANES, explore_steps=STEPS // 2, batch=8, begin=100, capacity=300, **frozen
+    )
+    acting, seeds = Acting.of(run_spec(PLACE, made, STEPS, setting.seed, "resumed")), range(LANES)
+    looks: list[int] = []
+    whole = acting.simulate(seeds, lambda: looks.append(0))
+    half = len(looks) // 2
+
+    def stop() -> None:
+        looks.pop()
+        if len(looks) < half:
+            raise StoppedError
+
+    with tempfile.TemporaryDirectory() as folder:
+        keeper = partial(Keeper, Path(folder) / "lanes", {"run": "resumed", "seeds": [0, LANES]}, 0.0, _say_nothing)
+        with suppress(StoppedError):
+            acting.simulate(seeds, stop, keeper())
+        again = acting.simulate(seeds, lambda: None, keeper())
+    words = f"numbers that differ after {STEPS} steps of {LANES} lanes, stopped half way"
+    return exactly(_differ(whole, again), 0, words)
+
+
+def _say_nothing(line: str) -> None:
+    """A claim prints nothing of its own."""
+
+
+def _differ(one: Trial, other: Trial) -> int:
+    pairs = ((one.curves, other.curves), (one.law, other.law), (one.died, other.died))
+    return sum(int((~np.isclose(a, b, rtol=0, atol=0, equal_nan=True)).sum()) for a, b in pairs)
