@@ -37,9 +37,9 @@ FOUND = """
 - Correlated transitions cost nothing on the random walk: along episodes E MSPBE of the average is that on independent
   transitions to half a per cent (`rates/random_walk/gtd2/expected-markov`).
 - In the full profile: Err's quantiles grow no faster than log 1/δ, within error, with ρ up to 12; the 99.9 % quantile
-  is 1.14 times the median at ρ = 1.2 and 1.35 times at ρ = 12 (`rates/…/tails`). The exact expectation with a term for its exact
-  variance covers every level measured, at 1.16 to 1.36 times the true quantile, where Proposition 2's bound is at 389
-  to 1110 times (`rates/…/expected-bound/…`). √n E MSPBE grows like d^1.4 on random problems, M* like d^0.6
+  is 1.14 times the median at ρ = 1.2 and 1.35 times at ρ = 12 (`rates/…/tails`). The exact expectation with a term for
+  its exact variance covers every level measured, at 1.16 to 1.36 times the true quantile, where Proposition 2's bound
+  is at 389 to 1110 times (`rates/…/expected-bound/…`). √n E MSPBE grows like d^1.4 on random problems, M* like d^0.6
   (`rates/random_mdp/gtd2/constant`).
 """
 
