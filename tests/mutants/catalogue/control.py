@@ -81,14 +81,14 @@ MUTANTS = (
         TILES,
         "    if left & 8:\n",
         "    if left & 8 and left < 0:\n",
-        (TILES_TEST,),
+        ("claim:control/published/dqn", TILES_TEST),
     ),
     Mutant(
         "control: rows that fill no tile are left out",
         TILES,
         "        while i < rows:\n",
         "        while i < rows - ROWS:\n",
-        (TILES_TEST,),
+        ("claim:control/published/dqn", TILES_TEST),
     ),
     Mutant(
         "control: a product forgets what it should add to",
