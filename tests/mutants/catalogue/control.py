@@ -88,7 +88,7 @@ MUTANTS = (
         TILES,
         "        while i < rows:\n",
         "        while i < rows - ROWS:\n",
-        ("claim:control/published/dqn", TILES_TEST),
+        (TILES_TEST,),
     ),
     Mutant(
         "control: a product forgets what it should add to",
