@@ -44,7 +44,8 @@ FALLEN = {
 }
 GROWTH = 10.0  # of the start: what a bounded lane's RMS value may reach; 2.6 was the most measured
 HORIZON = 20_000
-# The spiral: how long, and what RMS V may be of its start then; 0.54 and 0.032 were measured (seeds 100 to 102).
+# The spiral: how long, and what RMS V may be of its start then. 0.54 was measured in ci (seeds 100 to 102); the full
+# length was only looked at in a model that stopped at 20 000 steps, at 0.082 and still falling.
 SPIRAL_STEPS = {"ci": 800, "full": 60_000, "paper": 60_000}
 SPIRAL_FALLEN = {"ci": 0.75, "full": 0.05, "paper": 0.05}
 PRODUCTS = 32  # lanes of long products behind a Lyapunov interval
