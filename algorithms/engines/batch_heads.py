@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from algorithms.compiling import FASTMATH, Flag, Floats1, Floats2, Floats3, Integer, Integers2, inlined
+from algorithms.compiling import FASTMATH, Flag, Floats1, Floats2, Floats3, Integer, Integers2, helper, inlined
 from algorithms.engines import network_heads
 from algorithms.engines.kernels import Sample, Samples
 from algorithms.engines.network_heads import VALUE, Atoms, atoms_of
@@ -116,7 +115,7 @@ def _differences(on_f, n, c):
         before = here
 
 
-@nb.njit(fastmath=FASTMATH, _nrt=False, forceinline=False)
+@helper(FASTMATH)
 def at_the_head(lane, y, steps, setup, rule, room, out):
     """From a lane's last sums y to their cotangents, averaged: out.  Both are [rows, actions · logits], see above.
 

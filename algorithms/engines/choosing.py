@@ -30,21 +30,10 @@ class Choice(NamedTuple):
 
 
 @compiled(
-    Floats2,
-    Floats2,
-    Column,
-    Column,
-    Exploration,
-    Stack,
-    Flags1,
-    Floats2,
-    Floats1,
-    Floats1,
-    Choice,
-    fastmath=True,
-    bare=True,
-)
-def choose(policy, x, explore, choice, how, stack, which, room, mass, value, out):  # type: ignore[no-untyped-def]
+    Floats2, Floats2, Column, Column, Exploration, Stack, Flags1, Floats2, Floats1, Floats1, Choice,
+    fastmath=True, bare=True,
+)  # fmt: skip
+def choose(policy, x, explore, choice, how, stack, which, room, mass, value, out):
     """Where `which` says so, by the draws explore and choice  [rows].
 
     x  [rows, k], as many of each lane, lane by lane   room  [3, widest]   mass  [atoms]   value  [1]
@@ -73,7 +62,7 @@ def choose(policy, x, explore, choice, how, stack, which, room, mass, value, out
 
 
 @compiled(Floats2, Integers1, Floats2)
-def encode(x, action, out):  # type: ignore[no-untyped-def]
+def encode(x, action, out):
     """out  [rows, k + actions] ← x  [rows, k], then the action one-hot."""
     k = x.shape[1]
     for row in range(x.shape[0]):

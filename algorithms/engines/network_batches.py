@@ -35,7 +35,7 @@ class Update(NamedTuple):
     Reals3, Reals3, Samples, Lookup, Network, RuleFunction, Update, Reals3, Reals2, Reals2,
     fastmath=True, bare=True,
 )  # fmt: skip
-def _learn(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):  # type: ignore[no-untyped-def]
+def _learn(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):
     """Samples are ordered lane by lane. sums  [2, 1, d]: room for the directions of θ and w."""
     unit, atom = units_of(unit_rows), atoms_of(atom_rows)
     lanes = theta.shape[0]
@@ -162,7 +162,7 @@ class _Kept:
 
 
 @compiled(Floats2, Floats1, Floats1, Integers1, returns=types.boolean)
-def _rows(keys, first, second, out):  # type: ignore[no-untyped-def]
+def _rows(keys, first, second, out):
     """Which row of keys each pair is; whether all are there."""
     for i in range(first.shape[0]):
         out[i] = -1

@@ -225,7 +225,7 @@ def descend(theta, w, net, unit, alpha, beta, keep):
 
 @inlined(FASTMATH)
 def collect(theta, w, g_theta, g_w, net, unit):
-    """The same pass, but G_θ and G_w are added to other arrays."""
+    """The same pass into other arrays: in `descend` they would be more than LLVM checks for overlap."""
     zero = theta.dtype.type(0.0)
     for layer in range(net.weight.shape[0] - 1, -1, -1):
         rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]

@@ -34,6 +34,8 @@ class Iterating(InWorld):
         shape("scale", made.scale, (made.world.observations,))
         if spec.learner.predictor.kind != "mlp":
             raise ValueError(f"policy iteration needs a network, as in 'mlp(50)', got {spec.learner.predictor.kind!r}")
+        if spec.learner.predictor.single:
+            raise ValueError("policy iteration runs in float64, got a predictor in float32")
         return made
 
     @property

@@ -132,5 +132,8 @@ def test_what_does_not_fit_the_world_is_named():
     wrong = replace(spec.learner, iteration=Iteration(scale=(1.0,)))
     with pytest.raises(ValueError, match="scale must have shape"):
         Iterating.of(replace(spec, learner=wrong))
+    single = replace(spec.learner, predictor=replace(spec.learner.predictor, single=True))
+    with pytest.raises(ValueError, match="policy iteration runs in float64, got a predictor in float32"):
+        Iterating.of(replace(spec, learner=single))
     with pytest.raises(ValueError, match="'dqn' is an agent with a policy of its own"):
         learner("dqn", WORLD)
