@@ -302,28 +302,39 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
-    """One and two hidden layers, each with its own constant: six numbers from six sizes, and the others must agree."""
+    """One and two hidden layers, each with its own constant: seven numbers from seven sizes, and the others must agree.
+
+    Units add to the layer above in pairs. One that is left over reads and writes the sums for itself.
+    """
     from algorithms.targets import CdfTarget
     from harness.cost.fits import exact_law
     from harness.cost.touches import count_network_touches
 
-    shallow = [(4, 5, 6), (7, 3, 6), (9, 10, 4), (16, 20, 11), (3, 8, 21), (30, 12, 5), (5, 40, 31), (12, 60, 51)]
-    deep = [(4, 5, 6, 7), (7, 3, 6, 5), (9, 10, 4, 8), (16, 20, 7, 11), (3, 8, 9, 21), (30, 12, 5, 5), (5, 40, 31, 10)]
+    shallow = [
+        (4, 5, 6), (7, 3, 6), (9, 10, 4), (16, 20, 11), (3, 8, 21), (30, 12, 5), (5, 40, 31), (11, 7, 9), (12, 60, 51),
+    ]  # fmt: skip
+    deep = [
+        (4, 5, 6, 7), (7, 3, 6, 5), (9, 10, 4, 8), (16, 20, 7, 11), (3, 8, 9, 21), (30, 12, 5, 5), (11, 7, 9, 4),
+        (6, 9, 3, 12), (5, 40, 31, 10),
+    ]  # fmt: skip
     laws, sizes, counts = [], [], []
     for networks in (shallow, deep):
         terms, found = [], []
         for inputs, first, *hidden, atoms in networks:
             widths = (first, *hidden)
-            upper = sum(rows * columns for rows, columns in pairwise((*widths, atoms)))
-            terms.append((inputs * first, upper, sum(widths), atoms, inputs, 1))
+            layers = list(pairwise((inputs, *widths, atoms)))
+            upper = sum(rows * columns for rows, columns in layers[1:])
+            left_over = sum(columns for rows, columns in layers if rows % 2)
+            terms.append((inputs * first, upper, left_over, sum(widths), atoms, inputs, 1))
             found.append(count_network_touches(rule, CdfTarget(0, 10, atoms), (inputs, *widths)))
         laws.append(exact_law(terms, found))
         sizes += [term[0] + term[1] for term in terms]
         counts += found
-    (a, b, *_), residual = laws[0].coefficients, max(law.residual for law in laws)
-    same = laws[0].coefficients[:5] == laws[1].coefficients[:5]
+    (a, b, c, *_), residual = laws[0].coefficients, max(law.residual for law in laws)
+    same = laws[0].coefficients[:6] == laws[1].coefficients[:6]
     words = (
-        f"{a} per weight of the first layer, {b} per weight above; largest residual {residual}"
+        f"{a} per weight of the first layer, {b} per weight above, {c} more in a layer's last row if its number is odd; "
+        f"largest residual {residual}"
         f"{'' if same else ', and two layers cost another law'}; {min(sizes)} to {max(sizes)} weights"
     )
     order = sorted(range(len(sizes)), key=sizes.__getitem__)

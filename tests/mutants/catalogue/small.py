@@ -16,6 +16,20 @@ MUTANTS = (
         ("claim:engines/small/depth=1,tanh/gtd2/written-out",),
     ),
     Mutant(
+        "small: the second row of a pair adds no w",
+        KERNELS,
+        " + rg * second[j] + g * second_aux[j]",
+        " + rg * second[j]",
+        ("claim:engines/small/depth=1,tanh/gtd2/written-out",),
+    ),
+    Mutant(
+        "small: the second row of a pair is not seen at x'",
+        KERNELS,
+        "h_next * first[j] + g_next * second[j]",
+        "h_next * first[j] + g * second[j]",
+        ("claim:engines/small/depth=1,tanh/gtd2/written-out",),
+    ),
+    Mutant(
         "small: w's part of h dropped",
         KERNELS,
         "slope * (on_a + through) + unit.bend",
