@@ -12,14 +12,19 @@ from numpy.typing import NDArray
 from algorithms.checks import Floats, Integers, whole
 from algorithms.engines import batch_values
 from algorithms.engines.choosing import Choice, Exploration, choose, encoded
-from algorithms.engines.network_batches import BatchLearner, Lesson, Update
+from algorithms.engines.network_batches import Lesson, Update, learner_for
 from algorithms.engines.small import SmallEngine
 
 
 class Evaluators:
-    """Lanes of one rule, each with the policy that it evaluates. `episodes`: how many until the next policy."""
+    """Lanes of one rule, each with the policy that it evaluates.
 
-    def __init__(self, engine: SmallEngine, theta: Floats, actions: int, episodes: int, epsilon: float) -> None:
+    episodes   how many until the next policy      batch   how many transitions a lesson has
+    """
+
+    def __init__(
+        self, engine: SmallEngine, theta: Floats, actions: int, episodes: int, epsilon: float, batch: int = 1
+    ) -> None:
         whole("episodes", episodes, 1)
         whole("actions", actions, 2)
         self.engine, self.actions, self.episodes = engine, actions, episodes
@@ -30,7 +35,7 @@ class Evaluators:
         self.seen: Integers = np.zeros(lanes, dtype=np.int64)  # episodes of the evaluation under way
         self.improved: Integers = np.zeros(lanes, dtype=np.int64)
         self.died: Integers = np.full(lanes, -1)
-        self._learner = BatchLearner(engine)
+        self._learner = learner_for(engine, batch)
         net = engine.network
         self._stack = batch_values.Stack(net.width, net.activation, net.head, 1, net.support)
         self._room = np.empty((3, net.width.max())), np.empty(len(net.support)), np.empty(1)

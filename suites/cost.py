@@ -333,7 +333,7 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     (a, b, c, *_), residual = laws[0].coefficients, max(law.residual for law in laws)
     same = laws[0].coefficients[:6] == laws[1].coefficients[:6]
     words = (
-        f"{a} per weight of the first layer, {b} per weight above, {c} more in a layer's last row if its number is odd; "
+        f"{a} per weight of the first layer, {b} per weight above, {c} more in a last row without a pair; "
         f"largest residual {residual}"
         f"{'' if same else ', and two layers cost another law'}; {min(sizes)} to {max(sizes)} weights"
     )

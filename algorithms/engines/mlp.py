@@ -9,7 +9,7 @@ read once forward and once backward, and rank-3B products go straight into θ an
     update     V −= α [h; h'; Rh]ᵀ[c; c'; e],   W += β hᵀe
 
 A layer costs 12 in·out products per sample, and 3 in backprop. The first layer (no Rh, nothing to pass down) costs 6,
-and 2 in backprop.
+and 2 in backprop. One transition of one lane goes through the small engine's compiled pass instead (one_transition.py).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -26,6 +28,8 @@ from torch import Tensor
 from algorithms.engines.activations import ACTIVATIONS
 from algorithms.engines.heads import Head, temporal_difference
 from algorithms.engines.layers import Layered, Shape
+from algorithms.engines.one_transition import OneTransition, as_one_vector, one_vector
+from algorithms.engines.small import SmallEngine, has_compiled_head
 from algorithms.engines.tensors import Parts, TensorBatch, step_factors
 from algorithms.experience.batch import Batch
 from algorithms.rule import Rule
@@ -58,29 +62,37 @@ class MlpEngine(Layered):
         sizes: Sequence[int],
         target: Target,
         dtype: torch.dtype = torch.float64,
+        compiled: bool = True,
         **shape: Unpack[Shape],
     ) -> None:
+        """compiled   False: every step by torch's own products, whatever its size"""
         super().__init__(rule, sizes, target, **shape)
         self.dtype = dtype
+        self._compiled = compiled and rule.linear and self.actions == 1 and has_compiled_head(target)
         self.head: Head = target.head(self.pinned)
         self.activation = ACTIVATIONS[self.activation_name]
         self._buffers: dict[tuple[int, int], list[Tensor]] = {}
 
     def init(self, streams: Sequence[np.random.Generator]) -> Weights:
         """Random weights, uniform in ±1/√in like torch.nn.Linear's; each lane uses its own stream."""
-        weights = []
-        for rows, columns in zip(self.sizes[:-1], self.sizes[1:], strict=True):
-            edge = 1 / math.sqrt(rows)
-            layer = torch.empty(len(streams), rows + 1, columns, dtype=self.dtype)
+        weights = self._empty(len(streams))
+        for layer in weights:
+            edge = 1 / math.sqrt(layer.shape[1] - 1)
             for lane, stream in zip(layer, streams, strict=True):
                 for row in lane:  # row by row: a whole layer of float64 beside it would show in the peak memory
-                    row[:] = torch.as_tensor(stream.uniform(-edge, edge, size=columns))
-            weights.append(layer)
+                    row[:] = torch.as_tensor(stream.uniform(-edge, edge, size=len(row)))
         return weights
 
     def zeros(self, like: Weights) -> Weights:
         """Auxiliary weights w = 0."""
-        return [torch.zeros_like(v) for v in like]
+        return self._empty(len(like[0]))
+
+    def _empty(self, lanes: int) -> Weights:
+        """Layers of zeros; those of one lane follow each other in memory."""
+        sizes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
+        if lanes == 1:
+            return one_vector(sizes, self.dtype)
+        return [torch.zeros(lanes, *size, dtype=self.dtype) for size in sizes]
 
     def predict(self, theta: Weights, x: Tensor) -> Tensor:
         """f at x [lanes, batch, inputs], differentiable; [lanes, batch, actions, n] if there are actions."""
@@ -93,8 +105,15 @@ class MlpEngine(Layered):
         return self.head.predict(h)
 
     def step(self, theta: Weights, w: Weights, batch: Batch | TensorBatch, alpha: Any, beta: Any) -> Parts:
-        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place; alpha and beta are numbers or [lanes]. Returns δ, u, p, t, q."""
+        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place; alpha and beta are numbers or [lanes].
+
+        Returns numbers [lanes, batch, n] of the step, one of which is not finite where the step was not.
+        """
         data = TensorBatch.of(batch, self.dtype)
+        if self._compiled and data.x.shape[:2] == (1, 1):
+            flat, flat_w = as_one_vector(theta), as_one_vector(w)
+            if flat is not None and flat_w is not None:
+                return (self._one_transition.step(flat, flat_w, data, alpha, beta),)
         d_theta, d_w, keep = step_factors(alpha, beta, self.rule.w_decay, data.x.shape[1], self.dtype)
 
         def update(layer: int, inputs: Tensor, outputs: Tensor, here: Tensor, tangent: Tensor) -> None:
@@ -102,6 +121,12 @@ class MlpEngine(Layered):
             _add(w[layer], here, tangent, d_w, keep)
 
         return self._pass(theta, w, data, update)
+
+    @cached_property
+    def _one_transition(self) -> OneTransition:
+        kind = np.float32 if self.dtype == torch.float32 else np.float64
+        options = Shape(activation=self.activation_name, pinned=self.pinned)
+        return OneTransition(SmallEngine(self.rule, self.sizes[:-1], self.target, kind, **options))
 
     def directions(self, theta: Weights, w: Weights, batch: Batch | TensorBatch) -> tuple[Weights, Weights]:
         """(G_θ, G_w − κw), averaged over the batch of each lane."""

@@ -6,7 +6,7 @@ One transition a lane goes straight into θ and w. The directions of several are
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import types
@@ -35,7 +35,7 @@ class Update(NamedTuple):
     Reals3, Reals3, Samples, Lookup, Network, RuleFunction, Update, Reals3, Reals2, Reals2,
     fastmath=True, bare=True,
 )  # fmt: skip
-def _learn(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):
+def learn_lanes(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):
     """Samples are ordered lane by lane. sums  [2, 1, d]: room for the directions of θ and w."""
     unit, atom = units_of(unit_rows), atoms_of(atom_rows)
     lanes = theta.shape[0]
@@ -82,7 +82,7 @@ class Lesson(NamedTuple):
     rho: Floats
 
 
-class _Address:
+class Address:
     """A compiled rule whose address was looked up once: numba looks up a function's at every call, in 0.1 ms."""
 
     _numba_type_ = RuleFunction
@@ -102,7 +102,7 @@ class BatchLearner:
     def __init__(self, engine: SmallEngine) -> None:
         self.engine = engine
         self._room = (np.zeros((2, 1, engine.weights), engine.dtype), *room(engine.network, engine.target.outputs + 1))
-        self._function = _Address(rule_as_data(engine.rule, np.ones(1))[1])
+        self._function = Address(rule_as_data(engine.rule, np.ones(1))[1])
         self._shifts, self._ratios = _Kept(self._shift), _Kept(self._coefficients)
 
     def _shift(self, keys: Floats) -> tuple[Any, ...]:
@@ -124,7 +124,29 @@ class BatchLearner:
             coefficients,
         ).of(engine.dtype)  # fmt: skip
         lookup = Lookup(pair, ratio, lesson.rho.reshape(-1))
-        _learn.of(engine.dtype)(theta, w, data, lookup, engine.network, self._function, update, *self._room)
+        learn_lanes.of(engine.dtype)(theta, w, data, lookup, engine.network, self._function, update, *self._room)
+
+
+# Weights times transitions from which one update is faster as matrix products over the batch: at 64-128-128-50 between
+# 1.0 and 2.0 million with one lane, 0.1 and 0.5 with twelve; at 64-512-512-50 and 32 transitions by a factor of three.
+# The number of lanes does not decide: a lane's numbers must not depend on it (docs/measuring.md, "The small engine").
+LARGEST_COMPILED = 1_000_000
+
+
+class Learner(Protocol):
+    """What updates lanes from a lesson."""
+
+    def learn(self, theta: Floats, w: Floats, lesson: Lesson, update: Update) -> None:
+        """θ and w of every lane, in place."""
+
+
+def learner_for(engine: SmallEngine, batch: int) -> Learner:
+    """The faster one for lessons of `batch` transitions."""
+    if batch == 1 or engine.weights * batch <= LARGEST_COMPILED:
+        return BatchLearner(engine)
+    from algorithms.engines.torch_batches import TorchLearner
+
+    return TorchLearner(engine)
 
 
 class _Kept:

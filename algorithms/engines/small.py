@@ -33,13 +33,18 @@ ACTIVATIONS = {
 }  # fmt: skip
 
 
+def has_compiled_head(target: Target) -> bool:
+    """Whether the compiled engines know how this target is predicted."""
+    return isinstance(target, ValueTarget | CdfTarget)
+
+
 class SmallEngine(Layered):
     """One rule on equal networks, `sizes` = (inputs, hidden …), with a head for the target: as MlpEngine, compiled."""
 
     def __init__(
         self, rule: Rule, sizes: Sequence[int], target: Target, dtype: DTypeLike = np.float64, **shape: Unpack[Shape]
     ) -> None:
-        if not isinstance(target, ValueTarget | CdfTarget):
+        if not has_compiled_head(target):
             raise ValueError(f"target must have a compiled head (a value or a CDF), got {type(target).__name__}")
         super().__init__(rule, sizes, target, **shape)
         self.dtype = np.dtype(dtype)

@@ -12,7 +12,7 @@ from algorithms.experience.batch import Batch
 from algorithms.stepping import check_steps
 from algorithms.targets import Shift
 
-Parts = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # δ, u and the three cotangents of a step
+Parts = tuple[Tensor, ...]  # δ, u and the three cotangents of a step, or a number that is not finite if they are not
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ SMALL = 1e-6  # step sizes: nothing here needs to learn
 
 def mlp_step(rule: Rule, network: Network, lanes: int = 1) -> Step:
     """The mlp engine's step."""
-    engine = MlpEngine(rule, network.widths[:-1], network.target, dtype=torch.float32)
+    engine = MlpEngine(rule, network.widths[:-1], network.target, dtype=torch.float32, compiled=False)
     theta = engine.init(generators(0, range(lanes)))
     w, batch = engine.zeros(theta), network.data(lanes)
     return Step(lambda: engine.step(theta, w, batch, SMALL, SMALL), held=sum(part.nbytes for part in w))

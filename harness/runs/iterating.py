@@ -59,7 +59,8 @@ class Iterating(InWorld):
     def evaluators(self, seeds: range, kind: type[Evaluators] = Evaluators) -> Evaluators:
         """The lanes of these seeds, before their first step; of another kind for controls."""
         theta = self.spec.learner.spread * self.engine.init(self.weights(seeds))
-        return kind(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0))
+        batch = self.how.batch if self.how.capacity else 1
+        return kind(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0), batch)
 
     def simulate(self, seeds: range, tick: Callable[[], None], keeper: Keeper | None = None) -> Trial:
         """Act until the last of the probe's times. These runs are short: they start again rather than keep anything."""

@@ -100,7 +100,7 @@ class Learning:
         predictor, inputs = self.spec.learner.predictor, self._inputs
         if predictor.kind in ("mlp", "table"):
             return MlpEngine(
-                self.rule, (inputs.shape[1], *predictor.hidden), self.target,
+                self.rule, (inputs.shape[1], *predictor.hidden), self.target, compiled=False,
                 activation=predictor.activation, pinned=predictor.pinned,
             )  # fmt: skip
         head = self.target.head()

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms.engines.network_batches import BatchLearner, Lesson, Update, _Kept
+from algorithms.engines.network_batches import LARGEST_COMPILED, BatchLearner, Lesson, Update, _Kept, learner_for
 from algorithms.engines.small import SmallEngine
+from algorithms.engines.torch_batches import TorchLearner
 from algorithms.experience.batch import Batch
 from algorithms.policy_iteration import Evaluators
 from algorithms.rules import gtd2, tdc, tdrc
@@ -13,6 +14,7 @@ from algorithms.targets import CdfTarget, ValueTarget
 
 LANES, INPUTS = 4, 6
 TARGETS = [ValueTarget(), CdfTarget(0, 10, 7)]
+both_learners = pytest.mark.parametrize("learner", [BatchLearner, TorchLearner])
 
 
 def lanes_of(rule, target, seed=0):
@@ -33,31 +35,35 @@ def update(alpha=0.1, beta=0.2, decay=0.0, radius=np.inf, now=3):
     return Update(*rates, decay, radius, now, np.full(LANES, -1))
 
 
+@both_learners
 @pytest.mark.parametrize("target", TARGETS, ids=["value", "cdf"])
 @pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("rule", [gtd2, tdc, tdrc(0.5)], ids=lambda rule: rule.name)
-def test_an_update_is_the_small_engines_step(rule, count, target):
+def test_an_update_is_the_small_engines_step(rule, count, target, learner):
     engine, theta, w = lanes_of(rule, target)
     given, expected, expected_w = lesson(count), theta.copy(), w.copy()
     shift = target.shift(given.reward, given.discount)
     engine.step(expected, expected_w, Batch(given.x, given.x_next, shift, given.rho), 0.1, 0.2)
-    BatchLearner(engine).learn(theta, w, given, update(decay=rule.w_decay))
+    learner(engine).learn(theta, w, given, update(decay=rule.w_decay))
     np.testing.assert_allclose(theta, expected, atol=1e-14)
     np.testing.assert_allclose(w, expected_w, atol=1e-14)
 
 
-def test_the_ball_holds_both():
+@both_learners
+def test_the_ball_holds_both(learner):
     engine, theta, w = lanes_of(gtd2, TARGETS[1])
-    BatchLearner(engine).learn(theta, w, lesson(1), update(alpha=50.0, beta=50.0, radius=0.5))
+    learner(engine).learn(theta, w, lesson(1), update(alpha=50.0, beta=50.0, radius=0.5))
     assert np.all(np.linalg.norm(theta, axis=(1, 2)) <= 0.5 + 1e-12)
     assert np.all(np.linalg.norm(w, axis=(1, 2)) <= 0.5 + 1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+@both_learners
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_lane_that_overflows_is_dated_and_disturbs_no_other(count):
+def test_a_lane_that_overflows_is_dated_and_disturbs_no_other(count, learner):
     engine, theta, w = lanes_of(gtd2, TARGETS[0])
     alone, alone_w = theta.copy(), w.copy()
-    learner, moves = BatchLearner(engine), update()
+    learner, moves = learner(engine), update()
     theta[1] = 1e308
     learner.learn(theta, w, lesson(count), moves)
     learner.learn(alone, alone_w, lesson(count), update())
@@ -66,6 +72,14 @@ def test_a_lane_that_overflows_is_dated_and_disturbs_no_other(count):
     np.testing.assert_array_equal(np.delete(theta, 1, 0), np.delete(alone, 1, 0))
     learner.learn(theta, w, lesson(count, seed=1), moves._replace(now=9))
     assert moves.died.tolist() == [-1, 3, -1, -1]
+
+
+def test_large_batches_of_large_networks_are_matrix_products():
+    engine = lanes_of(gtd2, TARGETS[0])[0]
+    most = LARGEST_COMPILED // engine.weights
+    assert [type(learner_for(engine, batch)) for batch in (1, most, most + 1)] == [
+        BatchLearner, BatchLearner, TorchLearner,
+    ]  # fmt: skip
 
 
 def test_rows_are_made_once_and_begun_anew_when_full():

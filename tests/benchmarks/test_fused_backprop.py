@@ -1,6 +1,6 @@
-"""A distributional GTD2 step of the engine that a run is given, against backprop + SGD fused by hand, call by call.
+"""A distributional GTD2 step against backprop + SGD fused by hand, call by call: the mlp engine, and a run's engine.
 
-Both work in float64, on one transition a step. The peer is as lean as torch allows: no autograd, products straight into
+All work in float64, on one transition a step. The peer is as lean as torch allows: no autograd, products straight into
 the weights, every buffer made once.
 """
 
@@ -9,6 +9,9 @@ from itertools import pairwise
 import pytest
 import torch
 
+from algorithms.engines.mlp import MlpEngine
+from algorithms.rules import gtd2
+from algorithms.streams import generators
 from harness.cost.peers import SMALL, Network
 from harness.cost.timing import alternating
 from harness.runs.learning import LARGEST_SMALL
@@ -51,6 +54,25 @@ def fused(network: Network):
                 down = torch.ops.aten.tanh_backward(below, units[i])
 
     return step
+
+
+def of_mlp_engine(network: Network):
+    """One step, as a user of the engine takes it."""
+    engine = MlpEngine(gtd2, network.widths[:-1], network.target)
+    theta = engine.init(generators(0, [0]))
+    w, batch = engine.zeros(theta), network.data(dtype=torch.float64)
+    return lambda: engine.step(theta, w, batch, SMALL, SMALL)
+
+
+@pytest.mark.benchmark(group="fused backprop")
+@pytest.mark.parametrize(("network", "bound"), CASES, ids=[str(network) for network, _ in CASES])
+def test_the_mlp_engine_against_fused_backprop(benchmark, network, bound):
+    ours, theirs = of_mlp_engine(network), fused(network)
+    ours(), theirs()
+    ratio = alternating(ours, theirs, 9, 0.2)
+    report(benchmark, f"mlp engine / fused backprop, {network}", ratio, f"≤ {bound}")
+    benchmark(ours)
+    assert ratio <= bound
 
 
 @pytest.mark.benchmark(group="fused backprop")

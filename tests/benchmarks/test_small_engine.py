@@ -54,7 +54,7 @@ def torch_loop(shape, atoms, lanes):
     torch.set_num_threads(1)
     problem, inputs = _place(shape, False)
     target = CdfTarget(-5, 5, atoms)
-    engine = MlpEngine(gtd2, shape, target)
+    engine = MlpEngine(gtd2, shape, target, compiled=False)
     loop = TorchLoop(engine, problem.mdp.table, inputs, target)
     return loop, loop.start(engine.init(generators(0, range(lanes))), lane_streams(0, range(lanes)))
 

@@ -133,7 +133,7 @@ def test_the_network_kernel_run_as_python_computes_what_the_compiled_one_does(mo
 
 
 def test_a_networks_touches_by_hand():
-    """Two more units: 23 per weight above them, 15 below, 3 in the odd row below, and 42 of their own (bias included)."""
+    """Two more units: 23 per weight above, 15 below, 3 in the odd row below, and 42 of their own, with their bias."""
     target = CdfTarget(0, 10, 4)
     few, more = (touches.count_network_touches(rules.gtd2, target, (3, units)) for units in (5, 7))
     assert more - few == 2 * (15 * 3 + 3 + 23 * 4 + 42)
