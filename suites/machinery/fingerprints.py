@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +49,7 @@ def claims() -> list[Claim]:
         ),
         exact(
             "fingerprint/code",
-            "the hash of a run covers every module that decides its numbers, and that of a job its own package",
+            "the hash of a run covers the sources of all that decides its numbers, and that of a job its package",
             "definitions",
             code_is_seen,
         ),
@@ -98,9 +99,27 @@ def code_is_seen(setting: Setting) -> Finding:
     """The mark of the code is that of all decisive modules, and of no fewer; a job's is of ours and its package."""
     mark = parts_of(run_of())["code"]
     cases = [("all decisive modules", mark == of_code(DECISIVE))]
-    for name in DECISIVE[1:]:
+    for name in DECISIVE:
         cases.append((f"without {name}", mark != of_code(tuple(each for each in DECISIVE if each != name))))
     job = Job.of(code_is_seen)
     cases.append(("a job of a suite", job.parts["code"] == of_code(("algorithms", "harness", "suites"))))
     cases.append(("a job of another package", replace(job, package="harness").parts["code"] != job.parts["code"]))
-    return all_hold([*cases, ("a job's hash", replace(job, package="harness").hash != job.hash)])
+    cases.append(("a job's hash", replace(job, package="harness").hash != job.hash))
+    with folder() as here:
+        return all_hold([*cases, ("one digit of a source", len(marks_of_a_source(here)) == 2)])
+
+
+def marks_of_a_source(here: Path) -> set[str]:
+    """A package that is written with a 1, with a 2 and with a 1 again; nothing is imported, nor taken from a cache."""
+    package = here / "dgtd_planted_package"
+    package.mkdir()
+    marks = []
+    sys.path.insert(0, str(here))
+    try:
+        for value in (1, 2, 1):
+            for name in ("__init__.py", "inner.py"):
+                (package / name).write_text(f"VALUE = {value if name == 'inner.py' else 0}\n", encoding="utf-8")
+            marks.append(of_code.__wrapped__((package.name,)))
+    finally:
+        sys.path.remove(str(here))
+    return set(marks) if marks[0] == marks[2] else set()

@@ -30,8 +30,14 @@ def claims() -> list[Claim]:
             sweeps_have_their_own_lanes,
         ),
         exact(
+            "compare/grid",
+            "a sweep tries every α with every β/α, and one step beyond each edge that was chosen",
+            "definitions",
+            ratios_are_of_alpha,
+        ),
+        exact(
             "compare/choice",
-            "a sweep over α and β/α chooses the smallest mean area, and never a setting that lost a lane",
+            "a sweep chooses the smallest mean area, and never a setting that lost a lane",
             "definitions",
             smallest_mean_is_chosen,
         ),
@@ -69,18 +75,33 @@ def sweeps_have_their_own_lanes(setting: Setting) -> Finding:
     ])  # fmt: skip
 
 
+def ratios_are_of_alpha(setting: Setting) -> Finding:
+    """Two by two settings, and the grids beyond the smallest and the largest of them."""
+    grid = Grid((0.5, 0.25), (4.0, 1.0))
+    lower, higher = (set(grid.beyond([point]).points()) for point in ((0.25, 0.25), (0.5, 2.0)))
+    points = {(0.5, 2.0), (0.5, 0.5), (0.25, 1.0), (0.25, 0.25)}
+    return all_hold([
+        ("the grid", set(grid.points()) == points),
+        ("beyond its smallest setting", lower == pairs_of((0.5, 0.25, 0.0625), (4.0, 1.0, 0.25)) > points),
+        ("beyond its largest setting", higher == pairs_of((0.5, 0.25, 2.0), (4.0, 1.0, 16.0)) > points),
+    ])  # fmt: skip
+
+
+def pairs_of(alphas: tuple[float, ...], ratios: tuple[float, ...]) -> set[Point]:
+    """(α, β) of each α with each β/α."""
+    return {(alpha, alpha * ratio) for alpha in alphas for ratio in ratios}
+
+
 def smallest_mean_is_chosen(setting: Setting) -> Finding:
-    """A small median with a large mean; low curves with a lost lane; nothing that is stable; a grid of ratios."""
+    """A small median with a large mean; low curves with a lost lane; nothing that is stable; ties."""
     few_high = np.array([0.1] * 5 + [5.0] * 3)
     means: dict[Point, Floats] = {(0.1, 0.1): 1.2 * np.ones(8), (0.2, 0.2): np.ones(8), (0.4, 0.4): few_high}
     square = Grid((0.5, 0.25), (4.0, 1.0))
-    every = {(0.5, 2.0), (0.5, 0.5), (0.25, 1.0), (0.25, 0.25)}
     return all_hold([
         ("the mean and not the median", chosen(means) == (0.2, 0.2)),
         ("a setting that lost a lane", chosen(means, lost=[(0.2, 0.2)]) == (0.1, 0.1)),
         ("every setting lost a lane", chosen(means, lost=means) is None),
-        ("the grid is of α and β/α", set(square.points()) == every),
-        ("ties go to the smaller steps", chosen(dict.fromkeys(every, BASE), grid=square) == (0.25, 0.25)),
+        ("ties go to the smaller steps", chosen(dict.fromkeys(square.points(), BASE), grid=square) == (0.25, 0.25)),
     ])  # fmt: skip
 
 

@@ -48,7 +48,7 @@ MUTANTS = (
         "[(alpha, ratio * alpha) for alpha in self.alphas for ratio in self.ratios]",
         "[(alpha, ratio) for alpha in self.alphas for ratio in self.ratios]",
         (
-            "claim:machinery/compare/choice",
+            "claim:machinery/compare/grid",
             (
                 "test:tests/harness/compare/test_planted_contest.py"
                 "::test_the_smallest_mean_area_is_chosen_and_not_the_smallest_median"
