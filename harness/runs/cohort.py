@@ -109,9 +109,9 @@ def run_cohort(task: Task) -> CohortResult:
             look = watched(None if task.timeout is None else start + task.timeout, came)
             learning = prepared(spec)
             ready, keeper = time.perf_counter(), task.keeper()
-            metrics, lanes = _run(learning, task.cohort, look, keeper)
+            metrics, lanes = lanes_of_cohort(learning, task.cohort, look, keeper)
             seconds = time.perf_counter() - ready + (0.0 if keeper is None else keeper.before)
-            if task.twice and not _same(lanes, _run(made_of(spec), task.cohort, look)[1]):
+            if task.twice and not _same(lanes, lanes_of_cohort(made_of(spec), task.cohort, look)[1]):
                 error_text = (
                     f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
                 )
@@ -150,9 +150,10 @@ def _same(first: list[Lane], second: list[Lane]) -> bool:
     )
 
 
-def _run(
+def lanes_of_cohort(
     learning: Runnable, cohort: int, look: Callable[[], None], keeper: Keeper | None = None
 ) -> tuple[tuple[str, ...], list[Lane]]:
+    """Run the lanes of a cohort: the names of their curves, and what became of each."""
     seeds, probe = seeds_of(learning.spec, cohort), learning.spec.probe
     if isinstance(learning, Learning):
         trial = simulate(learning, seeds, look)

@@ -87,13 +87,19 @@ MUTANTS = (
         FILE,
         "if label.get(name) != value:",
         "if label.get(name) is None:",
-        (TESTS + "test_a_checkpoint_of_something_else_is_not_believed",),
+        (
+            "claim:machinery/store/checkpoint-label",
+            TESTS + "test_a_checkpoint_of_something_else_is_not_believed",
+        ),
     ),
     Mutant(
         "checkpoints: a damaged file is believed",
         FILE,
         "digest_size=DIGEST).digest() != data[-DIGEST:]:",
         "digest_size=DIGEST).digest() is None:",
-        (TESTS + "test_a_damaged_checkpoint_is_removed_in_one_line_and_the_cohort_starts_again",),
+        (
+            "claim:machinery/store/checkpoint-damage",
+            TESTS + "test_a_damaged_checkpoint_is_removed_in_one_line_and_the_cohort_starts_again",
+        ),
     ),
 )

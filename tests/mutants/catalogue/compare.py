@@ -12,6 +12,7 @@ MUTANTS = (
         "root_seed=self.root_seed + SWEEP_SEED * sweep",
         "root_seed=self.root_seed",
         (
+            "claim:machinery/compare/sweep-seeds",
             (
                 "test:tests/harness/compare/test_planted_contest.py"
                 "::test_lanes_that_choose_step_sizes_are_never_lanes_that_are_reported"
@@ -23,7 +24,10 @@ MUTANTS = (
         CONTEST,
         "stable = [setting for setting in settings if setting.stable]",
         "stable = [*settings]",
-        (("test:tests/harness/compare/test_planted_contest.py::test_if_every_setting_lost_a_lane_nothing_is_chosen"),),
+        (
+            "claim:machinery/compare/choice",
+            "test:tests/harness/compare/test_planted_contest.py::test_if_every_setting_lost_a_lane_nothing_is_chosen",
+        ),
     ),
     Mutant(
         "the median chooses, not the mean",
@@ -31,6 +35,7 @@ MUTANTS = (
         "mean = float(areas(spec.times(), curves).mean())",
         "mean = float(np.median(areas(spec.times(), curves)))",
         (
+            "claim:machinery/compare/choice",
             (
                 "test:tests/harness/compare/test_planted_contest.py"
                 "::test_the_smallest_mean_area_is_chosen_and_not_the_smallest_median"
@@ -43,6 +48,7 @@ MUTANTS = (
         "[(alpha, ratio * alpha) for alpha in self.alphas for ratio in self.ratios]",
         "[(alpha, ratio) for alpha in self.alphas for ratio in self.ratios]",
         (
+            "claim:machinery/compare/grid",
             (
                 "test:tests/harness/compare/test_planted_contest.py"
                 "::test_the_smallest_mean_area_is_chosen_and_not_the_smallest_median"
@@ -54,14 +60,20 @@ MUTANTS = (
         CONTEST,
         "area = np.trapezoid(curves, t, axis=1) / (t[-1] - t[0])",
         "area = curves.mean(1)",
-        ("test:tests/harness/compare/test_comparison.py::test_areas_are_mean_heights",),
+        (
+            "claim:machinery/compare/area",
+            "test:tests/harness/compare/test_comparison.py::test_areas_are_mean_heights",
+        ),
     ),
     Mutant(
         "steps to a share: the last checkpoint above",
         CONTEST,
         "times[there.argmax(1)].astype(float), np.inf)",
         "times[there.argmax(1) - 1].astype(float), np.inf)",
-        ("test:tests/suites/test_judges.py::test_similar_speed_is_equivalence_and_never_counts_as_late",),
+        (
+            "claim:machinery/compare/steps",
+            "test:tests/suites/test_judges.py::test_similar_speed_is_equivalence_and_never_counts_as_late",
+        ),
     ),
     Mutant(
         "comparison: a diverged lane's numbers count",
@@ -69,6 +81,7 @@ MUTANTS = (
         'return {"final": np.where(lost, np.inf, ends),',
         'return {"final": np.where(lost, ends, ends),',
         (
+            "claim:machinery/compare/diverged",
             (
                 "test:tests/harness/compare/test_comparison.py"
                 "::test_a_lane_that_diverged_loses_however_finite_it_still_is"
@@ -80,28 +93,40 @@ MUTANTS = (
         COMPARISON,
         "adjusted[tested] = holm([found[i][-1].p for i in tested])",
         "adjusted[tested] = [found[i][-1].p for i in tested]",
-        (("test:tests/harness/compare/test_planted_contest.py::test_a_winner_needs_holm_over_the_whole_command"),),
+        (
+            "claim:machinery/compare/holm",
+            "test:tests/harness/compare/test_planted_contest.py::test_a_winner_needs_holm_over_the_whole_command",
+        ),
     ),
     Mutant(
         "comparison: the higher one wins",
         COMPARISON,
         "return self.a if self.result.direction < 0 else self.b",
         "return self.a if self.result.direction > 0 else self.b",
-        ("test:tests/harness/compare/test_comparison.py::test_a_winner_beats_every_other_or_nobody_wins",),
+        (
+            "claim:machinery/compare/winner",
+            "test:tests/harness/compare/test_comparison.py::test_a_winner_beats_every_other_or_nobody_wins",
+        ),
     ),
     Mutant(
         "comparison: rounding decides",
         COMPARISON,
         "result = paired(tidy(ours[number]), tidy(theirs[number]), ALPHA)",
         "result = paired(ours[number], theirs[number], ALPHA)",
-        ("test:tests/harness/compare/test_comparison.py::test_a_winner_beats_every_other_or_nobody_wins",),
+        (
+            "claim:machinery/compare/winner",
+            "test:tests/harness/compare/test_comparison.py::test_a_winner_beats_every_other_or_nobody_wins",
+        ),
     ),
     Mutant(
         "comparison: the median of those that got there",
         COMPARISON,
         "return float(np.sort(self.steps_to_target())[len(self.outcomes) // 2])",
         "return float(np.median(self.steps_to_target()[np.isfinite(self.steps_to_target())]))",
-        ("test:tests/harness/compare/test_comparison.py::test_steps_to_target_keeps_never",),
+        (
+            "claim:machinery/compare/steps",
+            "test:tests/harness/compare/test_comparison.py::test_steps_to_target_keeps_never",
+        ),
     ),
     Mutant(
         "comparison: spread against the rule's own numbers",
@@ -109,6 +134,7 @@ MUTANTS = (
         'ours, theirs = entry.numbers("rmspbe"), other.numbers("rmspbe")',
         'ours, theirs = entry.numbers("rmspbe"), entry.numbers("rmspbe")',
         (
+            "claim:machinery/compare/spread",
             (
                 "test:tests/harness/compare/test_planted_contest.py"
                 "::test_spread_is_the_laws_over_that_of_the_same_rules_values"

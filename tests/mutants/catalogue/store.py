@@ -17,21 +17,30 @@ MUTANTS = (
         STORE,
         "return {cohort for cohort, count in rows if count == size}",
         "return {cohort for cohort, count in rows}",
-        ("test:tests/harness/runs/test_store.py::test_a_cohort_is_settled_when_every_lane_of_it_is",),
+        (
+            "claim:machinery/store/settled",
+            "test:tests/harness/runs/test_store.py::test_a_cohort_is_settled_when_every_lane_of_it_is",
+        ),
     ),
     Mutant(
         "store: settled rows are overwritten",
         STORE,
         'f"WHERE lanes.outcome NOT IN ({_SETTLED})",\n',
         '"",\n',
-        ("test:tests/harness/runs/test_store.py::test_a_settled_row_is_never_overwritten",),
+        (
+            "claim:machinery/store/overwritten",
+            "test:tests/harness/runs/test_store.py::test_a_settled_row_is_never_overwritten",
+        ),
     ),
     Mutant(
         "store: failures count as settled",
         SPEC,
         "return self in (Outcome.CONVERGED, Outcome.BUDGET_SPENT, Outcome.DIVERGED)",
         "return self in (Outcome.CONVERGED, Outcome.BUDGET_SPENT, Outcome.DIVERGED, Outcome.FAILED)",
-        ("test:tests/harness/runs/test_runs.py::test_failures_and_time_outs_are_rows_and_are_tried_again",),
+        (
+            "claim:machinery/store/settled",
+            "test:tests/harness/runs/test_runs.py::test_failures_and_time_outs_are_rows_and_are_tried_again",
+        ),
     ),
     Mutant(
         "store: curves are stored in single precision",
@@ -48,21 +57,30 @@ MUTANTS = (
         JOB,
         '            "code": of_code(tuple(packages)),\n',
         '            "code": "",\n',
-        ("test:tests/harness/runs/test_fingerprint.py::test_a_job_sees_the_code",),
+        (
+            "claim:machinery/fingerprint/code",
+            "test:tests/harness/runs/test_fingerprint.py::test_a_job_sees_the_code",
+        ),
     ),
     Mutant(
         "driver: everything is run again",
         DRIVER,
         "for cohort in request.cohorts if cohort not in settled]",
         "for cohort in request.cohorts]",
-        ("test:tests/harness/runs/test_runs.py::test_resume_repeats_no_stored_run",),
+        (
+            "claim:machinery/runs/resume",
+            "test:tests/harness/runs/test_runs.py::test_resume_repeats_no_stored_run",
+        ),
     ),
     Mutant(
         "spec: cohorts share their seeds",
         SPEC,
         "    return range(cohort * size, (cohort + 1) * size)\n",
         "    return range(0, size)\n",
-        ("test:tests/harness/runs/test_runs.py::test_resume_repeats_no_stored_run",),
+        (
+            "claim:machinery/runs/seeds",
+            "test:tests/harness/runs/test_runs.py::test_resume_repeats_no_stored_run",
+        ),
     ),
     Mutant(
         "spec: a power law's exponents swapped on the way to the schedule",
@@ -79,7 +97,10 @@ MUTANTS = (
         COHORT,
         "outcomes = np.where(diverged, Outcome.DIVERGED, np.where(",
         "outcomes = np.where(diverged & False, Outcome.DIVERGED, np.where(",
-        ("test:tests/harness/runs/test_runs.py::test_diverged_lanes_are_rows_with_their_curves",),
+        (
+            "claim:machinery/runs/outcomes",
+            "test:tests/harness/runs/test_runs.py::test_diverged_lanes_are_rows_with_their_curves",
+        ),
     ),
     Mutant(
         "cohort: lanes and seeds mixed up",
@@ -97,6 +118,7 @@ MUTANTS = (
         '"rule": digest(update.fingerprint(ratios), "" if update.linear else _sources(rule)),',
         '"rule": rule.name,',
         (
+            "claim:machinery/fingerprint/rule",
             (
                 "test:tests/harness/runs/test_fingerprint.py"
                 "::test_two_files_with_equal_functions_and_other_constants_are_two_rules"
@@ -108,7 +130,10 @@ MUTANTS = (
         FINGERPRINT,
         "asdict(mdp.transitions), mdp.gamma, mdp.behaviour",
         "asdict(mdp.transitions)['probability'], mdp.gamma, mdp.behaviour",
-        ("test:tests/harness/runs/test_fingerprint.py::test_a_problem_is_its_arrays",),
+        (
+            "claim:machinery/fingerprint/problem",
+            "test:tests/harness/runs/test_fingerprint.py::test_a_problem_is_its_arrays",
+        ),
     ),
     Mutant(
         "fingerprint: code left out",
@@ -116,6 +141,7 @@ MUTANTS = (
         '"code": of_code(DECISIVE),',
         '"code": "",',
         (
+            "claim:machinery/fingerprint/code",
             (
                 "test:tests/harness/runs/test_fingerprint.py"
                 "::test_a_worker_with_other_code_is_refused_by_name_and_stores_nothing"
@@ -141,7 +167,10 @@ MUTANTS = (
         LEARNING,
         "problem=self.spec.place.problem, **dict(self.spec.axes))",
         "problem=self.spec.place.problem, rule=self.rule.name, **dict(self.spec.axes))",
-        ("test:tests/harness/runs/test_runs.py::test_every_rule_meets_the_same_transitions",),
+        (
+            "claim:machinery/runs/streams",
+            "test:tests/harness/runs/test_runs.py::test_every_rule_meets_the_same_transitions",
+        ),
     ),
     Mutant(
         "learning: the spread of first weights is ignored",
@@ -222,20 +251,29 @@ MUTANTS = (
         STORE,
         "    return bool(mark) and checksum(row) != mark\n",
         "    return False\n",
-        ("test:tests/harness/runs/test_store.py::test_flipped_bits_are_found_and_run_again",),
+        (
+            "claim:machinery/store/flipped-bit",
+            "test:tests/harness/runs/test_store.py::test_flipped_bits_are_found_and_run_again",
+        ),
     ),
     Mutant(
         "store: another program's database is taken over",
         "harness/runs/database.py",
         'older = mark == 0 and 1 <= found <= 3 and {"runs", "lanes"} <= tables',
         "older = mark == 0 and 1 <= found <= 3",
-        ("test:tests/harness/runs/test_store.py::test_a_store_that_cannot_be_used_says_why_and_stays_as_it_was",),
+        (
+            "claim:machinery/store/other-database",
+            "test:tests/harness/runs/test_store.py::test_a_store_that_cannot_be_used_says_why_and_stays_as_it_was",
+        ),
     ),
     Mutant(
         "driver: what ends its worker is tried for ever",
         DRIVER,
         "        if self.deaths[work] < DEATHS:\n",
         "        if self.deaths[work] < 3 * DEATHS:\n",
-        ("test:tests/harness/runs/test_driver.py::test_a_worker_that_dies_twice_at_one_cohort_has_failed_at_it",),
+        (
+            "claim:machinery/runs/deaths",
+            "test:tests/harness/runs/test_driver.py::test_a_worker_that_dies_twice_at_one_cohort_has_failed_at_it",
+        ),
     ),
 )
