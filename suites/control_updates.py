@@ -11,6 +11,7 @@ from scipy import stats
 
 from algorithms import rules
 from algorithms.agents import Agent, Players
+from algorithms.checks import Floats
 from algorithms.engines.mlp import MlpEngine
 from algorithms.engines.replayed import ReplayEngine
 from algorithms.experience.batch import Batch
@@ -38,10 +39,10 @@ def claims() -> list[Claim]:
     made = [
         Claim(
             id=f"control/updates/{name}",
-            says=f"{UPDATES} updates of {name} are torch's Adam on θ"
+            says=f"{UPDATES} updates of {name} are Adam's on θ"
             + (f", bootstrapping from a copy renewed every {FROZEN} steps" if agent.frozen else " and ascent on w"),
             source="Kingma & Ba 2015; Mnih et al. 2015; paper, Algorithm 3",
-            check=partial(updates_are_torchs, name),
+            check=partial(updates_are_adams, name),
         )
         for name, agent in AGENTS.items()
     ]
@@ -68,30 +69,34 @@ def transitions(rng: Any) -> Transitions:
     )
 
 
-def updates_are_torchs(name: str, setting: Setting) -> Finding:
-    """θ and w after some updates, against torch's optimiser on the engine's own directions."""
+def updates_are_adams(name: str, setting: Setting) -> Finding:
+    """θ and w after some updates, against Adam written out on the engine's own directions."""
     agent, rng = AGENTS[name], generator(setting.seed, suite="control", updates=name)
     streams = generators(setting.seed, range(LANES), suite="control", updates=name)
     players = Players.start(agent, INPUTS, ACTIONS, streams, *RATES, torch.float64)
     engine = agent.engine(INPUTS, ACTIONS, torch.float64)
-    theta = torch.nn.Parameter(torch.tensor(players.theta))
-    frozen, w = theta.detach().numpy().copy(), np.zeros_like(players.theta)
-    adam = torch.optim.Adam([theta], lr=RATES[0])
+    theta, frozen, w = players.theta.copy(), players.theta.copy(), np.zeros_like(players.theta)
+    moments = [np.zeros_like(theta), np.zeros_like(theta)]
     for step in range(1, UPDATES + 1):
         drawn = transitions(rng)
         players.learn(drawn, step)
         players.renew(step)
-        at = theta.detach().numpy()
-        g_theta, g_w, _ = engine.gradients(at, w, drawn, frozen if agent.frozen else None)
+        g_theta, g_w, _ = engine.gradients(theta.copy(), w, drawn, frozen if agent.frozen else None)
         if engine.uses_w:
             w = w + RATES[1] * g_w
-        theta.grad = torch.tensor(g_theta)
-        adam.step()
+        theta = theta - RATES[0] * adam(moments, g_theta, step)
         if agent.frozen and step % agent.frozen == 0:
-            frozen = theta.detach().numpy().copy()
-    errors = [np.abs(players.theta - theta.detach().numpy()).max(), np.abs(players.w - w).max()]
-    worst = float(np.max(errors))
+            frozen = theta.copy()
+    worst = float(np.max([np.abs(players.theta - theta).max(), np.abs(players.w - w).max()]))
     return exactly(worst, 1e-9, f"after {UPDATES} updates of {LANES} lanes θ and w are off by {worst:.1e}")
+
+
+def adam(moments: list[Floats], g: Floats, step: int) -> Floats:
+    """Kingma & Ba's Algorithm 1: the direction of a step, and both moments in place."""
+    for i, (keep, part) in enumerate(((0.9, g), (0.999, g * g))):
+        moments[i] = keep * moments[i] + (1 - keep) * part
+    first, second = moments[0] / (1 - 0.9**step), moments[1] / (1 - 0.999**step)
+    return np.asarray(first / (np.sqrt(second) + 1e-8))
 
 
 def values_are_means(setting: Setting) -> Finding:
