@@ -25,7 +25,7 @@ from harness.judging.statistics import exponential, mean_interval
 from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
-from suites import figure_three, resuming
+from suites import control_updates, control_worlds, figure_three, resuming
 from suites.figure_three import final_returns
 
 SOURCE = "Algorithm 3; Figure 3"
@@ -43,7 +43,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     if rule is not None:
         return []
     made = [*map(published, AGENTS), *map(learns, AGENTS), bootstraps_through_the_end()]
-    return made + other_updates() + resuming.claims() + figure_three.claims()
+    made += other_updates() + control_updates.claims() + control_worlds.claims()
+    return made + resuming.claims() + figure_three.claims()
 
 
 # ---------------------------------------------------------------------- the updates

@@ -253,6 +253,7 @@ def controls() -> list[Claim]:
         "h-dropped": (partial(descends, replace(gtd2, name="gtd2 without h", curvature=False)), "random_walk"),
         "h-sign-flipped": (partial(_descends_mutant, "sign of h"), "random_walk"),
         "rho-forgotten": (partial(descends, Rule("gtd2 without rho", forgets_rho)), "random_walk"),
+        "w-at-rest": (partial(solves_w, td), "random_walk"),
         "rho-clipped": (partial(descends, Rule("gtd2 with rho clipped at 5", clips_rho)), "baird"),
         "gamma-forgotten": (partial(_descends_mutant, "gamma"), "collision"),
         "s-for-next-s": (partial(_descends_mutant, "s for s'"), "random_walk"),

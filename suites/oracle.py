@@ -14,7 +14,7 @@ from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, agrees, exactly
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
-from suites import oracle_lstd
+from suites import oracle_exponents, oracle_lstd, oracle_points
 
 ROUNDING = 1e-9
 SOURCE = "ours: the definitions, enumerated"
@@ -24,7 +24,6 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     """They do not depend on the rule."""
     return [
         *(problem_numbers(problem) for problem in ("random_walk", "collision", "two_state")),
-        *(lift_start(problem) for problem in ("boyan", "random_walk")),
         *(metrics(problem, target) for problem in ("random_walk", "boyan", "collision") for target in ("value", "cdf")),
         *(objective(net) for net in ("linear", "mlp")),
         *(error(place) for place in PLACES),
@@ -32,6 +31,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         *(radius(name) for name in RADII),
         *(classes(name) for name in CLASSES),
         *oracle_lstd.claims(),
+        *oracle_exponents.claims(),
+        *oracle_points.claims(),
     ]
 
 
@@ -78,30 +79,6 @@ def problem_is_enumerated(problem: str, setting: Setting) -> Finding:
 
 def _off(found: Any, expected: Any) -> float:
     return float(np.abs(np.asarray(found) - expected).max() / max(float(np.abs(expected).max()), 1.0))
-
-
-def lift_start(problem: str) -> Claim:
-    """Or a comparison of forms begins with a head start."""
-    return Claim(
-        id=f"oracle/start/{problem}",
-        says=f"a distributional learner on {problem} starts from the mean that the value learner starts from",
-        source=SOURCE,
-        check=partial(starts_are_one, problem),
-    )
-
-
-def starts_are_one(problem: str, setting: Setting) -> Finding:
-    """The mean of the law that the lift's θ₀ gives, state by state, for a random θ₀ of the value."""
-    from algorithms.streams import generator
-    from harness.plugins import find_problem
-
-    world = find_problem(problem)
-    X, goal = world.mdp.features, world.target("cdf", 7)
-    theta = generator(setting.seed, purpose="start").normal(size=(X.shape[1],))
-    laws = X @ goal.start(theta, X).T
-    means = np.array([np.linspace(*world.support, 7) @ np.diff([0.0, *law, 1.0]) for law in laws])
-    error = _off(means, X @ theta)
-    return exactly(error, ROUNDING, f"means differ by {error:.1e}")
 
 
 # ---------------------------------------------------------------------- metrics

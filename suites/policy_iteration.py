@@ -34,7 +34,7 @@ from harness.runs.iterating import Iterating, Walk
 from harness.runs.job import Job
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
-from suites import figure_one
+from suites import figure_one, iteration_steps
 from suites.control import LEARNS
 from suites.figure_one import CHOSEN, SEARCHED, SOURCE, V0, shown
 from suites.figure_three import final_returns
@@ -70,7 +70,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     for name in ("gtd2", "tdc"):
         made += [fixed_point(name, kind) for kind in ("value", "cramer", "nearest")]
     made += [fixed_point("tdc", kind, fault) for kind in ("value", "cramer") for fault in FAULTS]
-    return [*made, learns("tdc"), learns("gtd2", "w-never-moves"), *figure_one.claims()]
+    made += [*iteration_steps.claims(), learns("tdc"), learns("gtd2", "w-never-moves")]
+    return [*made, *figure_one.claims()]
 
 
 # ---------------------------------------------------------------------- which policy, which action

@@ -20,7 +20,7 @@ from algorithms.checks import Floats
 from algorithms.rules import gtd2, td
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import Interval, proportion_interval
-from harness.judging.verdicts import Finding, below
+from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
 from suites.expected_rates import problem_of
@@ -131,6 +131,28 @@ def no_concentration() -> Claim:
     )
 
 
+def gaussian() -> Claim:
+    """What the bound rests on, where it is proved; in every profile, since nothing is run."""
+    return Claim(
+        id="rates/expected-bound/gaussian",
+        says="(√E + √(2V log 1/δ))² covers 1 − δ of ‖z‖² for Gaussian z, by χ² in one, two and five dimensions",
+        source="Gaussian concentration",
+        check=gaussian_is_covered,
+        seeded=False,
+    )
+
+
+def gaussian_is_covered(setting: Setting) -> Finding:
+    """The largest chance beyond the bound, as a share of δ; means at 0 and two deviations away."""
+    shares = []
+    for delta in (0.1, 0.01):
+        for size in (1, 2, 5):
+            for far in (0.0, 2.0):
+                limit = bound_of(size + far**2, float(size), delta)
+                shares.append(float(stats.ncx2.sf(limit, size, far**2)) / delta)
+    return exactly(max(shares), 1.0, f"at most {max(shares):.2f} δ lies beyond the bound in {len(shares)} cases")
+
+
 def averaged(place: str, setting: Setting) -> list[Need]:
     """Runs as the exact expectation has them: independent transitions, from 0, without Γ."""
     made: list[Need] = []
@@ -148,13 +170,18 @@ def one_run(place: str, n: int, size: float, setting: Setting) -> Request:
     )  # fmt: skip
 
 
+def bound_of(height: float, variance: float, delta: float, concentration: bool = True) -> float:
+    """(√E + √(2V log 1/δ))²; without concentration E itself."""
+    spread = np.sqrt(2 * np.log(1 / delta)) if concentration else 0.0
+    return float((np.sqrt(height) + spread * np.sqrt(variance)) ** 2)
+
+
 def bound_covers(place: str, delta: float, concentration: bool, evidence: list[Trial], setting: Setting) -> Finding:
     """The share of runs above the bound at the worst horizon, and how far the bound is from the truth over n."""
     from harness.oracle.horizon import at_horizon
     from harness.oracle.metrics import Metrics
 
     moments, saddle, zeros = problem_of(place, gtd2)
-    spread = np.sqrt(2 * np.log(1 / delta)) if concentration else 0.0
     measure = Metrics(moments.mdp, moments.target)
     ns, shares, ours, theirs, start = [], [], [], [], np.inf
     for trial in evidence:
@@ -163,7 +190,7 @@ def bound_covers(place: str, delta: float, concentration: bool, evidence: list[T
         found = at_horizon(moments, size, size, [0, n], metrics=("rmspbe",), average=True, theta=zeros)
         start, height = (float(each) for each in found.of("rmspbe"))
         variance = max(0.0, height - float(measure(found.mean[1:], ("rmspbe",))[0, 0]) ** 2)
-        limit, truth = (np.sqrt(height) + spread * np.sqrt(variance)) ** 2, float(np.quantile(values, 1 - delta))
+        limit, truth = bound_of(height, variance, delta, concentration), float(np.quantile(values, 1 - delta))
         outside = int((~(values <= limit)).sum())
         level = 2 * setting.false_alarm / len(evidence)
         shares.append(proportion_interval(outside, len(values), level))

@@ -55,7 +55,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     made.append(stable_step("plain", "plain GTD2", True))
     made.append(stable_step("two-plain", "'Mirror-Prox' that restarts from the midpoint", True))
     made += [one_step("extragradient", False), one_step("two-plain", True)]
-    return [*made, no_rate(), *expected_rates.claims(each), *rate_tails.claims()]
+    return [*made, no_rate(), *expected_rates.claims(each), rate_tails.gaussian(), *rate_tails.claims()]
 
 
 def horizons_of(place: str, setting: Setting) -> tuple[list[int], int]:

@@ -36,17 +36,24 @@ def small(mdp: FiniteMDP, target: Target) -> bool:
     return 2 * target.outputs * mdp.features.shape[1] <= SMALL
 
 
-def zone(rule: Rule, mdp: FiniteMDP, target: Target, alpha: float, beta: float) -> str:
-    """The class at one pair of step sizes."""
+def zone(rule: Rule, mdp: FiniteMDP, target: Target, alpha: float, beta: float, seed: int = 0) -> str:
+    """The class at one pair of step sizes; `seed` is that of the long products."""
     dynamics = Dynamics(rule, mdp, target, alpha, beta)
     square = mean_square(dynamics)
     steps = int(np.clip(UNITS / alpha, FEWEST, MOST))
-    paths = NEVER if square.high < 1 else lyapunov(dynamics, LANES, steps)
+    paths = NEVER if square.high < 1 else lyapunov(dynamics, LANES, steps, seed)
     return str(classify((square.low, square.high), paths))
 
 
 def zones(
-    rule: Rule, problem: str, target: str, atoms: int, projection: str, ratio: float, alphas: list[float]
+    rule: Rule,
+    problem: str,
+    target: str,
+    atoms: int,
+    projection: str,
+    ratio: float,
+    alphas: list[float],
+    seed: int = 0,
 ) -> dict[str, Any]:
     """A column of a map: the class at each α with this β/α, and the largest α up to which second moments shrink.
 
@@ -54,7 +61,7 @@ def zones(
     """
     place = find_problem(problem)
     law, rising = place.target(target, atoms, projection), sorted(alphas)
-    kinds = {alpha: zone(rule, place.mdp, law, alpha, ratio * alpha) for alpha in rising}
+    kinds = {alpha: zone(rule, place.mdp, law, alpha, ratio * alpha, seed) for alpha in rising}
     stable = [kinds[alpha] == Class.STABLE for alpha in rising]
     edge = None
     if stable[0] and not all(stable):

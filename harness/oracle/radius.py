@@ -33,10 +33,16 @@ class Bracket:
     high: float
 
 
-def bracket(apply: Map, count: int, side: int, at_least: float = 0.0, seconds: float = 6.0) -> Bracket:
-    """Bounds of the radius of a positive map; `at_least` is a lower bound that is already known."""
+def bracket(
+    apply: Map, count: int, side: int, at_least: float = 0.0, seconds: float = 6.0, dense: int | None = None
+) -> Bracket:
+    """Bounds of the radius of a positive map.
+
+    at_least   a lower bound that is already known
+    dense      the number of unknowns up to which the map is stored as a matrix; DENSE if not given
+    """
     space = _Symmetric(count, side)
-    if space.size <= DENSE:
+    if space.size <= (DENSE if dense is None else dense):
         matrix = np.stack([space.pack(apply(space.unpack(column))) for column in np.eye(space.size)], axis=1)
         values, vectors = np.linalg.eig(matrix)
         best = int(np.argmax(values.real))

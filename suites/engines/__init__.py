@@ -8,11 +8,12 @@ from functools import partial
 from algorithms.rule import Rule
 from algorithms.rules import greedy_gq, gtd2, tdrc
 from harness.judging.claims import Claim
-from suites.engines.curves import CASES, curve
+from suites.engines import agreement, by_hand, identity, numbers, streams
+from suites.engines.curves import CASES, curve, other_step
 from suites.engines.directions import KINDS, MODULES, NETS, SOURCE, linear_directions, network_directions
 from suites.engines.directions import network_is_written_out as net_is_written_out
 from suites.engines.loops import LOOPS, loop, loop_is_written_out, own_sizes
-from suites.engines.sampler import sampler, streams
+from suites.engines.sampler import sampler
 from suites.engines.stored import PATHS, stored_path
 
 RULES = (gtd2, tdrc(0.5))  # together they use every term: u or δ on f, curvature, w's decay
@@ -38,7 +39,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         made += [network_directions(FLAT, engine, "depth=1,tanh,pinned") for engine in ENGINES]
         made += [network_directions(COMPILED, "small", "depth=1,tanh,pinned")]
         made += [own_sizes(engine) for engine in ENGINES]
-        made.append(streams())
+        made += [*streams.claims(), *by_hand.claims(), *identity.claims(), *numbers.claims(), *agreement.claims()]
     return [*made, *(sampler(problem) for problem in ("collision", "random_mdp")), *controls()]
 
 
@@ -48,7 +49,7 @@ def controls() -> list[Claim]:
         "h-dropped": ("a pinned head without h", partial(net_is_written_out, gtd2, "mlp", "depth=1,tanh,pinned")),
         "gamma-ignored": ("a loop that ignores Γ", partial(loop_is_written_out, gtd2, "linear", "projected")),
     }
-    return [
+    return [other_step(gtd2)] + [
         Claim(
             id=f"engines/control/{name}",
             says=f"{says}, taken for the algorithm",

@@ -7,7 +7,7 @@ averages, schedules and the order of the two transitions of Mirror-Prox.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,19 @@ def curve(rule: Rule, name: str) -> Claim:
         judge=partial(means_agree, rule, CASES[name]),
         rule=rule,
     )  # fmt: skip
+
+
+def other_step(rule: Rule) -> Claim:
+    """The control: the lanes of a case, and the expectation at another α. No lane is run for it."""
+    right = curve(rule, "boyan/last")
+    wrong = replace(CASES["boyan/last"], alpha=1.01 * CASES["boyan/last"].alpha)
+    return replace(
+        right,
+        id="engines/control/curve/other-step",
+        says=f"{rule.name} on Boyan's chain, taken to follow the exact expectation of a step 1 % larger",
+        judge=partial(means_agree, rule, wrong),
+        control=True,
+    )
 
 
 def sampled_means(rule: Rule, lanes: int, seed: int, **case: Any) -> dict[str, Any]:

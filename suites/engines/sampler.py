@@ -9,7 +9,7 @@ import numpy as np
 
 from algorithms.checks import Floats
 from harness.judging.claims import Claim, Need, Setting
-from harness.judging.verdicts import Finding, exactly, unlikely
+from harness.judging.verdicts import Finding, unlikely
 from harness.runs.job import Job
 
 
@@ -79,33 +79,3 @@ def _chi_square_p(found: Floats, expected: Floats, lost: int) -> float:
     if freedom <= 0:
         return 1.0
     return float(stats.chi2.sf(((found[used] - expected[used]) ** 2 / expected[used]).sum(), freedom))
-
-
-# ---------------------------------------------------------------------- streams
-
-
-def streams() -> Claim:
-    """Or two claims would rest on the same luck."""
-    return Claim(
-        id="engines/streams",
-        says="every seed, lane, problem and purpose has a stream of its own, and the order of the axes does not matter",
-        source="ours: named streams",
-        check=streams_differ,
-    )
-
-
-def streams_differ(setting: Setting) -> Finding:
-    """All states of 160 streams, pairwise different; the same one again under reordered axes."""
-    from algorithms.streams import lane_streams
-
-    made = np.concatenate(
-        [
-            lane_streams(root, range(10), problem=problem, purpose=purpose)
-            for root in (setting.seed, setting.seed + 1)
-            for problem in ("a", "b")
-            for purpose in ("x", "y", "z", "1")
-        ]
-    )
-    again = lane_streams(setting.seed, range(10), purpose="x", problem="a")
-    doubles = len(made) - len(np.unique(made, axis=0)) + int((again != made[:10]).sum())
-    return exactly(float(doubles), 0.0, f"{doubles} of {len(made)} streams stand twice")

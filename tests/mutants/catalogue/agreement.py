@@ -67,41 +67,59 @@ MUTANTS = (
         AGREEMENT,
         "error = squares.std(0, ddof=1) / np.sqrt(len(squares))",
         "error = squares.std(0, ddof=1)",
-        (f"{OF_AGREEMENT}::test_the_mean_of_squares_is_compared_not_the_square_of_the_mean",),
+        (
+            "claim:engines/agreement/standard-errors",
+            f"{OF_AGREEMENT}::test_the_mean_of_squares_is_compared_not_the_square_of_the_mean",
+        ),
     ),
     Mutant(
         "agreement: every distance counts as skewed towards its own side",
         AGREEMENT,
         "missing = -np.sign(away)",
         "missing = np.sign(away)",
-        (f"{OF_AGREEMENT}::test_a_distance_counts_less_towards_the_side_where_rare_lanes_may_be_missing",),
+        (
+            "claim:engines/agreement/skewed",
+            f"{OF_AGREEMENT}::test_a_distance_counts_less_towards_the_side_where_rare_lanes_may_be_missing",
+        ),
     ),
     Mutant(
         "agreement: the band of one checkpoint",
         AGREEMENT,
         "within = float(stats.t.isf(CHANCE / 2 / tests, lanes - 1))",
         "within = float(stats.t.isf(CHANCE / 2, lanes - 1))",
-        (f"{OF_AGREEMENT}::test_the_band_is_over_all_checkpoints_of_all_contestants",),
+        (
+            "claim:engines/agreement/band",
+            f"{OF_AGREEMENT}::test_the_band_is_over_all_checkpoints_of_all_contestants",
+        ),
     ),
     Mutant(
         "zones: short products at every step size",
         ZONES,
         "steps = int(np.clip(UNITS / alpha, FEWEST, MOST))",
         "steps = FEWEST",
-        (f"{OF_ZONES}::test_a_slow_turn_does_not_pass_for_decay",),
+        (
+            "claim:oracle/zones/slow-turn",
+            f"{OF_ZONES}::test_a_slow_turn_does_not_pass_for_decay",
+        ),
     ),
     Mutant(
         "zones: the boundary from the wrong side",
         ZONES,
         "low, high = (middle, high) if shrinks else (low, middle)",
         "low, high = (low, middle) if shrinks else (middle, high)",
-        (f"{OF_ZONES}::test_the_edge_is_where_the_radius_is_1",),
+        (
+            "claim:oracle/zones/edge",
+            f"{OF_ZONES}::test_the_edge_is_where_the_radius_is_1",
+        ),
     ),
     Mutant(
         "tails: a bound without its concentration term",
         TAILS,
         "spread = np.sqrt(2 * np.log(1 / delta)) if concentration else 0.0",
         "spread = 0.0",
-        (f"{OF_TAILS}::test_the_bound_is_the_expectation_and_a_multiple_of_the_spread",),
+        (
+            "claim:rates/expected-bound/gaussian",
+            f"{OF_TAILS}::test_the_bound_is_the_expectation_and_a_multiple_of_the_spread",
+        ),
     ),
 )

@@ -110,7 +110,10 @@ MUTANTS = (
         CERTIFICATES,
         "    if lyapunov[0] > 0:\n",
         "    if lyapunov[1] > 0:\n",
-        (("test:tests/harness/oracle/test_classes.py::test_a_scalar_problem_has_its_closed_form_and_its_class"),),
+        (
+            "claim:oracle/class/marginal",
+            ("test:tests/harness/oracle/test_classes.py::test_a_scalar_problem_has_its_closed_form_and_its_class"),
+        ),
     ),
     Mutant(
         "lyapunov: the first tenth counted twice",
@@ -127,14 +130,20 @@ MUTANTS = (
         CERTIFICATES,
         "return Shift(shift.row, shift.weight, np.zeros_like(shift.constant))",
         "return Shift(shift.row, shift.weight, shift.constant)",
-        (("test:tests/harness/oracle/test_classes.py::test_a_scalar_problem_has_its_closed_form_and_its_class"),),
+        (
+            "claim:oracle/exponent/one-state",
+            ("test:tests/harness/oracle/test_classes.py::test_a_scalar_problem_has_its_closed_form_and_its_class"),
+        ),
     ),
     Mutant(
         "lyapunov: w is not rescaled",
         CERTIFICATES,
         "    w /= norm[:, None, None]\n",
         "",
-        (("test:tests/harness/oracle/test_classes.py::test_states_in_turn_grow_by_the_product_of_their_two_steps"),),
+        (
+            "claim:oracle/exponent/one-state",
+            ("test:tests/harness/oracle/test_classes.py::test_states_in_turn_grow_by_the_product_of_their_two_steps"),
+        ),
     ),
     Mutant(
         "lyapunov: one-sided interval",
@@ -142,6 +151,7 @@ MUTANTS = (
         "student.isf((1 - confidence) / 2, lanes - 1)",
         "student.isf(1 - confidence, lanes - 1)",
         (
+            "claim:oracle/exponent/interval",
             (
                 "test:tests/harness/oracle/test_classes.py"
                 "::test_an_interval_for_an_exponent_is_the_t_interval_of_its_lanes"
@@ -170,13 +180,19 @@ MUTANTS = (
         RADIUS,
         "float(np.linalg.eigvalsh(root.T @ y @ root)[0])",
         "float(np.linalg.eigvalsh(root.T @ y @ root)[-1])",
-        (("test:tests/harness/oracle/test_certificates.py::test_the_matrix_free_bracket_agrees_with_the_dense_one"),),
+        (
+            "claim:oracle/radius/matrix-free",
+            ("test:tests/harness/oracle/test_certificates.py::test_the_matrix_free_bracket_agrees_with_the_dense_one"),
+        ),
     ),
     Mutant(
         "radius: the smallest eigenvalue for the largest",
         RADIUS,
         "highest = max(highest, float(scipy.linalg.eigh(y, x, eigvals_only=True)[-1]))",
         "highest = max(highest, float(scipy.linalg.eigh(y, x, eigvals_only=True)[0]))",
-        (("test:tests/harness/oracle/test_certificates.py::test_the_matrix_free_bracket_agrees_with_the_dense_one"),),
+        (
+            "claim:oracle/radius/matrix-free",
+            ("test:tests/harness/oracle/test_certificates.py::test_the_matrix_free_bracket_agrees_with_the_dense_one"),
+        ),
     ),
 )

@@ -19,7 +19,16 @@ TORCH = "test:tests/algorithms/test_agents.py::test_a_hundred_updates_are_those_
 BITS = "test:tests/harness/worlds/test_worlds.py::test_cartpole_is_gymnasiums_to_the_last_bit"
 
 MUTANTS = (
-    Mutant("control: agents act without a bias", VALUES, "a[j] = bias[j]", "a[j] = 0.0 * bias[j]", (MEANS,)),
+    Mutant(
+        "control: agents act without a bias",
+        VALUES,
+        "a[j] = bias[j]",
+        "a[j] = 0.0 * bias[j]",
+        (
+            "claim:control/acts",
+            MEANS,
+        ),
+    ),
     Mutant(
         "control: agents act by their logits, not by their law",
         VALUES,
@@ -88,7 +97,10 @@ MUTANTS = (
         TILES,
         "        while i < rows:\n",
         "        while i < rows - ROWS:\n",
-        (TILES_TEST,),
+        (
+            "claim:control/published/dqn",
+            TILES_TEST,
+        ),
     ),
     Mutant(
         "control: a product forgets what it should add to",
@@ -102,28 +114,40 @@ MUTANTS = (
         PASSES,
         "c[here + j] += bend[here + j] * c[tangent + j]",
         "c[here + j] += 0.0 * c[tangent + j]",
-        (ENGINES,),
+        (
+            "claim:control/curvature",
+            ENGINES,
+        ),
     ),
     Mutant(
         "control: Adam without its correction",
         ADAM,
         "self.rate / (1.0 - BETA1**self.count)",
         "self.rate / 1.0",
-        (TORCH,),
+        (
+            "claim:control/updates/dqn",
+            TORCH,
+        ),
     ),
     Mutant(
         "control: w descends",
         AGENTS,
         "self.of_w.step(self.w, -g_w)",
         "self.of_w.step(self.w, g_w)",
-        ("test:tests/algorithms/test_agents.py::test_w_goes_towards_its_solution",),
+        (
+            "claim:control/updates/greedy_gq(0.5)",
+            "test:tests/algorithms/test_agents.py::test_w_goes_towards_its_solution",
+        ),
     ),
     Mutant(
         "control: the frozen copy is never renewed",
         AGENTS,
         "step % self.agent.frozen == 0",
         "step < 0",
-        (TORCH,),
+        (
+            "claim:control/updates/dqn",
+            TORCH,
+        ),
     ),
     Mutant(
         "control: replay draws the newest only",
@@ -131,6 +155,7 @@ MUTANTS = (
         "at = np.int64(uniform(streams[lane]) * size)",
         "at = np.int64(0 * uniform(streams[lane]) + size - 1)",
         (
+            "claim:control/replay",
             "test:tests/algorithms/test_agents.py"
             "::test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream",
         ),
@@ -140,14 +165,20 @@ MUTANTS = (
         CARTPOLE,
         "out.truncated[lane] = not fell and",
         "out.truncated[lane] =",
-        ("test:tests/harness/worlds/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",),
+        (
+            "claim:control/cartpole-v0/last-step",
+            "test:tests/harness/worlds/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",
+        ),
     ),
     Mutant(
         "control: the pole's length for half of it",
         CARTPOLE,
         "POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5,",
         "POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 1.0,",
-        (BITS,),
+        (
+            "claim:control/cartpole-v0/physics",
+            BITS,
+        ),
     ),
     Mutant(
         "control: an agent bootstraps through termination",
@@ -161,6 +192,9 @@ MUTANTS = (
         ACTING,
         "replay.add(seen, actions, moved.reward, discount, moved.observation)",
         "replay.add(seen, actions, moved.reward, discount, world.observation)",
-        ("test:tests/harness/compare/test_control.py::test_what_is_replayed_is_what_happened",),
+        (
+            "claim:control/cartpole-v0/replayed",
+            "test:tests/harness/compare/test_control.py::test_what_is_replayed_is_what_happened",
+        ),
     ),
 )

@@ -114,7 +114,10 @@ MUTANTS = (
         LINEAR,
         "return g_theta / samples, g_w / samples - rule.w_decay * w",
         "return g_theta, g_w - rule.w_decay * w",
-        ("test:tests/algorithms/engines/test_conformance.py::test_linear_directions_are_the_oracle",),
+        (
+            "claim:engines/linear/collision/value/gtd2/written-out",
+            "test:tests/algorithms/engines/test_conformance.py::test_linear_directions_are_the_oracle",
+        ),
     ),
     Mutant(
         "linear: ratios of one transition for all",
@@ -129,6 +132,7 @@ MUTANTS = (
         "    key = rule.source_hash\n",
         "    key = rule.name\n",
         (
+            "claim:engines/rules/compiled",
             (
                 "test:tests/harness/runs/test_fingerprint.py"
                 "::test_two_files_with_equal_functions_and_other_constants_are_two_rules"
@@ -148,6 +152,7 @@ MUTANTS = (
         ("                theta[:, :] = np.nan\n                w[:, :] = np.nan\n"),
         "                pass\n",
         (
+            "claim:engines/linear/deaths",
             (
                 "test:tests/algorithms/engines/test_linear_runs.py"
                 "::test_a_lane_that_overflows_is_dated_and_leaves_its_neighbours_alone"

@@ -108,14 +108,20 @@ MUTANTS = (
         STREAMS,
         "words = [root >> shift & _WORD",
         "words = [0 * root >> shift & _WORD",
-        ("test:tests/algorithms/experience/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",),
+        (
+            "claim:engines/streams/numpy",
+            "test:tests/algorithms/experience/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",
+        ),
     ),
     Mutant(
         "streams of lanes are not numpy's",
         STREAMS,
         "found = _MIX_LEFT * x - _MIX_RIGHT * y",
         "found = _MIX_LEFT * x + _MIX_RIGHT * y",
-        ("test:tests/algorithms/experience/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",),
+        (
+            "claim:engines/streams/numpy",
+            "test:tests/algorithms/experience/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",
+        ),
     ),
     Mutant(
         "streams do not depend on the root seed",
@@ -123,6 +129,7 @@ MUTANTS = (
         "return np.random.SeedSequence(root, spawn_key=tuple(int(part) for part in key))",
         "return np.random.SeedSequence(0, spawn_key=tuple(int(part) for part in key))",
         (
+            "claim:engines/streams/numpy",
             (
                 "test:tests/algorithms/experience/test_sampler.py"
                 "::test_named_axes_make_streams_that_do_not_depend_on_their_order"
@@ -135,6 +142,7 @@ MUTANTS = (
         "str(value)) for name, value in axes.items())",
         'str(value)) for name, value in axes.items() if name == "lane_seed")',
         (
+            "claim:engines/streams/numpy",
             (
                 "test:tests/algorithms/experience/test_sampler.py"
                 "::test_named_axes_make_streams_that_do_not_depend_on_their_order"

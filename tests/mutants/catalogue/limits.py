@@ -40,27 +40,39 @@ MUTANTS = (
         LIMITS,
         "late = trial.times >= trial.times[-1] // 100",
         "late = trial.times > 0",
-        (f"test:{TESTS}::test_a_slope_is_of_the_last_two_decades",),
+        (
+            "claim:convergence/control/slope/stalled",
+            f"test:{TESTS}::test_a_slope_is_of_the_last_two_decades",
+        ),
     ),
     Mutant(
         "limits: lanes that died are left out",
         LIMITS,
         "ends = np.where(np.isfinite(ends), ends, np.inf)",
         "ends = ends[np.isfinite(ends)]",
-        (f"test:{TESTS}::test_a_networks_j_is_judged_by_its_geometric_mean_and_its_gradient_by_the_median",),
+        (
+            "claim:convergence/control/limit/lost-lanes",
+            f"test:{TESTS}::test_a_networks_j_is_judged_by_its_geometric_mean_and_its_gradient_by_the_median",
+        ),
     ),
     Mutant(
         "spectrum: every direction counts",
         OBJECTIVES,
         "(singular > NULL_OF_RANK * singular[:, :1]).sum(1)",
         "(singular >= 0).sum(1)",
-        (f"test:{TESTS}::test_one_feature_too_many_costs_the_network_its_rank",),
+        (
+            "claim:oracle/spectrum",
+            f"test:{TESTS}::test_one_feature_too_many_costs_the_network_its_rank",
+        ),
     ),
     Mutant(
         "spectrum: the condition of the root",
         OBJECTIVES,
         "(singular[:, 0] / least) ** 2",
         "singular[:, 0] / least",
-        ("test:tests/harness/oracle/test_objectives.py::test_the_spectrum_is_that_of_the_matrix_itself",),
+        (
+            "claim:oracle/spectrum",
+            "test:tests/harness/oracle/test_objectives.py::test_the_spectrum_is_that_of_the_matrix_itself",
+        ),
     ),
 )

@@ -124,7 +124,10 @@ MUTANTS = (
         KERNELS,
         "snapshots.at[due] == now:",
         "snapshots.at[due] == now + (now > 0):",
-        ("test:tests/algorithms/engines/test_linear_runs.py::test_a_run_is_the_run_written_out",),
+        (
+            "claim:engines/linear/by-hand",
+            "test:tests/algorithms/engines/test_linear_runs.py::test_a_run_is_the_run_written_out",
+        ),
     ),
     Mutant(
         "linear run: the state a lane is in is not kept",
@@ -139,6 +142,7 @@ MUTANTS = (
         "lanes.died[lane] = moves.first + step",
         "lanes.died[lane] = step",
         (
+            "claim:engines/linear/deaths",
             (
                 "test:tests/algorithms/engines/test_linear_runs.py"
                 "::test_a_lane_that_overflows_is_dated_and_leaves_its_neighbours_alone"

@@ -88,6 +88,9 @@ MUTANTS = (
         CURVES,
         "(numbers.std(0, ddof=1) / np.sqrt(lanes)).tolist()",
         "numbers.std(0, ddof=1).tolist()",
-        ("test:tests/suites/test_curves.py::test_a_mean_that_is_five_standard_errors_off_fails",),
+        (
+            "claim:engines/control/curve/other-step",
+            "test:tests/suites/test_curves.py::test_a_mean_that_is_five_standard_errors_off_fails",
+        ),
     ),
 )

@@ -118,21 +118,30 @@ MUTANTS = (
         TRACED,
         "elif self._trace is not None and not _same(self._trace(*arguments), found):",
         "elif False:",
-        ("test:tests/algorithms/test_traced.py::test_what_changes_between_calls_is_never_held_in_a_trace",),
+        (
+            "claim:engines/module/trace",
+            "test:tests/algorithms/test_traced.py::test_what_changes_between_calls_is_never_held_in_a_trace",
+        ),
     ),
     Mutant(
         "module: a trace serves other shapes",
         TRACED,
         "if shapes != self._shapes:",
         "if not self._shapes:",
-        ("test:tests/algorithms/test_traced.py::test_other_shapes_start_again",),
+        (
+            "claim:engines/module/trace",
+            "test:tests/algorithms/test_traced.py::test_other_shapes_start_again",
+        ),
     ),
     Mutant(
         "module: curvature always",
         MODULE,
         "at = theta if self.rule.curvature else {name: value.detach() for name, value in theta.items()}",
         "at = theta",
-        ("test:tests/algorithms/engines/test_conformance.py::test_mlp_engine_equals_module_engine",),
+        (
+            "claim:engines/module/depth=1,tanh,pinned/greedy_gq(eta=0.5)/written-out",
+            "test:tests/algorithms/engines/test_conformance.py::test_mlp_engine_equals_module_engine",
+        ),
     ),
     Mutant(
         "module: kappa forgotten",
@@ -153,7 +162,10 @@ MUTANTS = (
         TENSORS,
         "return -alpha / batch, beta / batch, 1.0 - beta * decay",
         "return -alpha, beta, 1.0 - beta * decay",
-        ("test:tests/algorithms/engines/test_conformance.py::test_a_step_is_its_directions",),
+        (
+            "claim:engines/mlp/own-sizes",
+            "test:tests/algorithms/engines/test_conformance.py::test_a_step_is_its_directions",
+        ),
     ),
     Mutant(
         "step factors: alpha times kappa",
@@ -167,6 +179,9 @@ MUTANTS = (
         TENSORS,
         "return -a / batch, b / batch, (1.0 - b * decay) if decay else 1.0",
         "return -b / batch, b / batch, (1.0 - b * decay) if decay else 1.0",
-        ("test:tests/algorithms/engines/test_conformance.py::test_a_step_is_its_directions",),
+        (
+            "claim:engines/mlp/own-sizes",
+            "test:tests/algorithms/engines/test_conformance.py::test_a_step_is_its_directions",
+        ),
     ),
 )

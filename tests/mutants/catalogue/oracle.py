@@ -105,7 +105,10 @@ MUTANTS = (
             "        return float(gap @ self.C_inverse @ gap)"
         ),
         ("        gap = self.b - self.A @ np.asarray(theta, dtype=float)\n        return float(gap @ gap)"),
-        (("test:tests/harness/oracle/test_mdp.py::test_mspbe_is_the_projected_bellman_error_and_zero_at_theta_td"),),
+        (
+            "claim:oracle/problem/collision",
+            ("test:tests/harness/oracle/test_mdp.py::test_mspbe_is_the_projected_bellman_error_and_zero_at_theta_td"),
+        ),
     ),
     Mutant(
         "mdp: value error unweighted",
@@ -178,7 +181,10 @@ MUTANTS = (
         OBJECTIVES,
         "(d_w - rule.w_decay * aux).numpy()",
         "d_w.numpy()",
-        ("test:tests/harness/oracle/test_objectives.py::test_engines_average_to_the_exact_mean_update",),
+        (
+            "claim:oracle/mean-update/tdrc",
+            "test:tests/harness/oracle/test_objectives.py::test_engines_average_to_the_exact_mean_update",
+        ),
     ),
     Mutant(
         "objective: mean update always with curvature",
@@ -199,6 +205,9 @@ MUTANTS = (
         THEOREM,
         "if at_zero > 1e-6 * pull else 1.0",
         "if at_zero > 1e-6 * pull else 0.0",
-        ("test:tests/suites/test_sabotage.py::test_a_wrong_rule_is_caught_by_a_named_claim",),
+        (
+            "claim:gradients/control/w-at-rest",
+            "test:tests/suites/test_sabotage.py::test_a_wrong_rule_is_caught_by_a_named_claim",
+        ),
     ),
 )

@@ -22,14 +22,20 @@ MUTANTS = (
         CHOOSING,
         "np.int64(choice[row] * actions)",
         "np.int64(choice[row] * 0)",
-        (f"{ACTS}::test_actions_and_ratios_are_those_of_policy_and_behaviour",),
+        (
+            "claim:policy_iteration/ratios",
+            f"{ACTS}::test_actions_and_ratios_are_those_of_policy_and_behaviour",
+        ),
     ),
     Mutant(
         "iteration: the ratio is of the behaviour to itself",
         CHOOSING,
         "(own / actions + (1.0 - own) * hit)",
         "(wider / actions + (1.0 - wider) * hit)",
-        (f"{ACTS}::test_actions_and_ratios_are_those_of_policy_and_behaviour",),
+        (
+            "claim:policy_iteration/ratios",
+            f"{ACTS}::test_actions_and_ratios_are_those_of_policy_and_behaviour",
+        ),
     ),
     Mutant("iteration: the worst action is greedy", CHOOSING, "not value[0] <= best", "value[0] <= best", (NEXT,)),
     Mutant(
@@ -54,14 +60,20 @@ MUTANTS = (
         ITERATING,
         "lanes.inputs(x_next, following.action)",
         "lanes.inputs(x_next, action)",
-        (f"{RUNS}::test_the_action_that_is_learnt_from_is_the_one_that_is_taken_next",),
+        (
+            "claim:policy_iteration/lessons",
+            f"{RUNS}::test_the_action_that_is_learnt_from_is_the_one_that_is_taken_next",
+        ),
     ),
     Mutant(
         "iteration: an end is weighed by what would follow",
         ITERATING,
         "np.where(moved.terminated, 1.0, following.rho)",
         "following.rho",
-        (f"{RUNS}::test_off_policy_the_next_action_is_weighed_and_an_end_is_not",),
+        (
+            "claim:policy_iteration/lessons",
+            f"{RUNS}::test_off_policy_the_next_action_is_weighed_and_an_end_is_not",
+        ),
     ),
     Mutant(
         "iteration: a shift is found by its reward alone",
@@ -75,20 +87,29 @@ MUTANTS = (
         POLES,
         "[(low, 1.0 - (at - low)), (low + 1, at - low)]",
         "[(low, at - low), (low + 1, 1.0 - (at - low))]",
-        ("test:tests/suites/test_finite_cartpole.py::test_a_step_leads_on_average_to_where_the_world_leads",),
+        (
+            "claim:policy_iteration/finite_cartpole/steps",
+            "test:tests/suites/test_finite_cartpole.py::test_a_step_leads_on_average_to_where_the_world_leads",
+        ),
     ),
     Mutant(
         "iteration: the Jacobian leaves out how the rule's cotangents change",
         LINEARISED,
         "p, t, q = rule(g - f, u, rho)",
         "p, t, q = rule((g - f).detach(), u, rho)",
-        (f"{TESTS}::test_the_jacobian_is_that_of_the_mean_update",),
+        (
+            "claim:policy_iteration/diagnosis/jacobian",
+            f"{TESTS}::test_the_jacobian_is_that_of_the_mean_update",
+        ),
     ),
     Mutant(
         "iteration: what w misses is counted for half of the steps",
         LINEARISED,
         "** (2 * steps) * parts",
         "** steps * parts",
-        (f"{TESTS}::test_what_w_misses_is_what_its_mean_steps_leave",),
+        (
+            "claim:policy_iteration/diagnosis/missing",
+            f"{TESTS}::test_what_w_misses_is_what_its_mean_steps_leave",
+        ),
     ),
 )

@@ -12,7 +12,10 @@ MUTANTS = (
         RETURNS,
         "mdp.gamma**2 * mdp.P_pi, known)",
         "mdp.gamma * mdp.P_pi, known)",
-        ("test:tests/harness/oracle/test_mdp.py::test_return_laws_are_laws_with_the_right_moments",),
+        (
+            "claim:oracle/problem/collision",
+            "test:tests/harness/oracle/test_mdp.py::test_return_laws_are_laws_with_the_right_moments",
+        ),
     ),
     Mutant(
         "law: read off half a cell late",
@@ -33,7 +36,10 @@ MUTANTS = (
         RETURNS,
         "unique=bool(smallest > 1e-9)",
         "unique=True",
-        ("test:tests/harness/oracle/test_mdp.py::test_cramer_widens_the_law_and_nearest_moves_its_mean",),
+        (
+            "claim:oracle/unique-law",
+            "test:tests/harness/oracle/test_mdp.py::test_cramer_widens_the_law_and_nearest_moves_its_mean",
+        ),
     ),
     Mutant(
         "metrics: RMSPBE without gamma",

@@ -129,7 +129,10 @@ MUTANTS = (
         RULES,
         "return found(value)",
         "return found(value * 0 + 1)",
-        ("test:tests/algorithms/test_rules.py::test_every_rule_has_its_row_of_coefficients",),
+        (
+            "claim:engines/rules/names",
+            "test:tests/algorithms/test_rules.py::test_every_rule_has_its_row_of_coefficients",
+        ),
     ),
     Mutant(
         "coefficients of delta and u swapped",
@@ -143,13 +146,19 @@ MUTANTS = (
         RULE,
         "if self.linear and not np.allclose(found, _PROBES @ found[:2], rtol=1e-10, atol=1e-12):",
         ("if self.linear and not np.allclose(found[:2], _PROBES[:2] @ found[:2], rtol=1e-10, atol=1e-12):"),
-        ("test:tests/algorithms/test_rules.py::test_a_wrong_rule_is_refused_when_it_is_made",),
+        (
+            "claim:engines/rules/linear",
+            "test:tests/algorithms/test_rules.py::test_a_wrong_rule_is_refused_when_it_is_made",
+        ),
     ),
     Mutant(
         "a linear rule's fingerprint forgets kappa",
         RULE,
         "return digest([self.coefficients(rho) for rho in ratios], self.curvature, self.w_decay)",
         "return digest([self.coefficients(rho) for rho in ratios], self.curvature)",
-        ("test:tests/harness/runs/test_fingerprint.py::test_rules_that_differ_in_a_declaration_alone_are_two_runs",),
+        (
+            "claim:engines/rules/fingerprint",
+            "test:tests/harness/runs/test_fingerprint.py::test_rules_that_differ_in_a_declaration_alone_are_two_runs",
+        ),
     ),
 )

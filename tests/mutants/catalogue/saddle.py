@@ -78,7 +78,10 @@ MUTANTS = (
         SADDLE,
         "of_theta = first + (norm_A * self.R) ** 2",
         "of_theta = (norm_A * self.R) ** 2",
-        ("test:tests/harness/oracle/test_err.py::test_m_star_step_and_bound_are_the_corrected_formulas",),
+        (
+            "claim:oracle/m-star",
+            "test:tests/harness/oracle/test_err.py::test_m_star_step_and_bound_are_the_corrected_formulas",
+        ),
     ),
     Mutant(
         "saddle: the step does not shrink with the horizon",
@@ -113,6 +116,7 @@ MUTANTS = (
         "out.append(float(self.error(sums[0] / t, sums[1] / t)))",
         "out.append(float(self.error(theta, w)))",
         (
+            "claim:oracle/average/mirror-descent",
             (
                 "test:tests/harness/oracle/test_err.py"
                 "::test_exact_errors_are_of_averages_over_the_points_whose_field_was_followed"

@@ -83,7 +83,10 @@ MUTANTS = (
         KERNELS,
         "            if h != 0.0 or keep != 1.0:",
         "            if h != 0.0:",
-        ("test:tests/algorithms/engines/test_small.py::test_a_run_is_the_torch_loops",),
+        (
+            "claim:engines/small/loop/plain/tdrc(kappa=0.5)",
+            "test:tests/algorithms/engines/test_small.py::test_a_run_is_the_torch_loops",
+        ),
     ),
     Mutant(
         "small: only theta is projected",
@@ -146,7 +149,10 @@ MUTANTS = (
         SMALL,
         "1 / math.sqrt(rows)",
         "0.5 / math.sqrt(rows)",
-        ("test:tests/algorithms/engines/test_small.py::test_first_weights_are_the_mlp_engines",),
+        (
+            "claim:engines/run/mlp/gtd2/path",
+            "test:tests/algorithms/engines/test_small.py::test_first_weights_are_the_mlp_engines",
+        ),
     ),
     Mutant(
         "small: directions are sums, not means",
@@ -160,6 +166,9 @@ MUTANTS = (
         ELEMENTARY,
         "    q = 1.0 / 6227020800.0\n    q = q * r + 1.0 / 479001600.0\n    q = q * r + 1.0 / 39916800.0\n",
         "    q = 1.0 / 39916800.0\n",
-        ("test:tests/algorithms/engines/test_elementary.py::test_within_units_of_the_last_digit",),
+        (
+            "claim:engines/small/elementary",
+            "test:tests/algorithms/engines/test_elementary.py::test_within_units_of_the_last_digit",
+        ),
     ),
 )

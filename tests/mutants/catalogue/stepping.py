@@ -40,7 +40,10 @@ MUTANTS = (
             "    after = project_ball(theta + step * d_theta, radius), project_ball(w + step * d_w, "
             "radius)\n"
         ),
-        (("test:tests/algorithms/test_stepping.py::test_mirror_prox_is_the_extragradient_and_not_two_plain_steps"),),
+        (
+            "claim:engines/stepping/mirror-descent",
+            ("test:tests/algorithms/test_stepping.py::test_mirror_prox_is_the_extragradient_and_not_two_plain_steps"),
+        ),
     ),
     Mutant(
         "mirror prox: from the midpoint",
@@ -56,7 +59,10 @@ MUTANTS = (
             "    after = project_ball(theta - step * d_theta, radius), project_ball(w + step * d_w, "
             "radius)\n"
         ),
-        (("test:tests/algorithms/test_stepping.py::test_mirror_prox_is_the_extragradient_and_not_two_plain_steps"),),
+        (
+            "claim:engines/stepping/mirror-prox",
+            ("test:tests/algorithms/test_stepping.py::test_mirror_prox_is_the_extragradient_and_not_two_plain_steps"),
+        ),
     ),
     Mutant(
         "torch run: each tensor projected alone",
@@ -99,7 +105,10 @@ MUTANTS = (
         LOOP,
         "            done = state.steps - first\n",
         "            done = 0\n",
-        ("test:tests/algorithms/engines/test_loop.py::test_parts_of_a_run_join",),
+        (
+            "claim:engines/module/by-hand",
+            "test:tests/algorithms/engines/test_loop.py::test_parts_of_a_run_join",
+        ),
     ),
     Mutant(
         "torch run: beta's schedule for alpha",
@@ -134,6 +143,9 @@ MUTANTS = (
         LOOP,
         "        state.died[newly] = state.steps + sick.argmax(0)[newly]\n",
         "",
-        ("test:tests/algorithms/engines/test_loop.py::test_deaths_have_the_linear_engines_dates",),
+        (
+            "claim:engines/module/deaths",
+            "test:tests/algorithms/engines/test_loop.py::test_deaths_have_the_linear_engines_dates",
+        ),
     ),
 )

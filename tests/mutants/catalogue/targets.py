@@ -123,6 +123,7 @@ MUTANTS = (
         "each = (self.v_max * one - theta) / (self.spacing * self.outputs)",
         "each = (self.v_max * one + theta) / (self.spacing * self.outputs)",
         (
+            "claim:oracle/start/boyan",
             (
                 "test:tests/suites/test_problems.py"
                 "::test_a_lift_starts_from_the_scalar_mean_where_the_features_hold_a_constant"

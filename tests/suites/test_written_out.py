@@ -1,0 +1,182 @@
+"""Checks against what is written out by hand or enumerated: each passes, and fails where something wrong is planted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from algorithms import agents, optimisers, rule, stepping, streams
+from algorithms.engines import linear, replayed, traced
+from algorithms.experience import replay
+from algorithms.policy_iteration import Evaluators
+from harness.compare import agreement
+from harness.judging.claims import Setting
+from harness.judging.verdicts import Verdict
+from harness.oracle import linearised, objectives, returns, saddle
+from harness.runs import acting
+from harness.worlds import cartpole
+from suites import control_updates, control_worlds, iteration_steps, oracle_exponents, oracle_points, rate_tails
+from suites.convergence import planted
+from suites.engines import agreement as bands
+from suites.engines import by_hand, curves, identity, numbers
+from suites.engines import streams as named
+
+SETTING = Setting("ci", 0)
+CLAIMS = {
+    claim.id: claim
+    for module in (
+        named, by_hand, identity, numbers, bands, control_updates, control_worlds, iteration_steps, oracle_exponents,
+        oracle_points,
+    )
+    for claim in module.claims()
+} | {"rates/expected-bound/gaussian": rate_tails.gaussian()}  # fmt: skip
+
+
+def verdict(name):
+    return CLAIMS[name].check(SETTING).verdict
+
+
+def scaled(function, factor):
+    """The function with its result, or every part of it, times a factor."""
+
+    def wrong(*given, **named):
+        found = function(*given, **named)
+        return type(found)(factor * part for part in found) if type(found) is tuple else factor * found
+
+    return wrong
+
+
+def one_step_late(steps):
+    """What a run would show whose snapshots come one step too early."""
+    path = PATH(steps)
+    return [path[max(t - 1, 0)] for t in range(len(path))]
+
+
+PATH, RUN, ACT = by_hand.gtd2_by_hand, linear.LinearEngine.run, Evaluators.act
+
+
+def undated(self, state, *given, **named):
+    found = RUN(self, state, *given, **named)
+    state.died[:] = np.where(state.died >= 0, 0, -1)
+    return found
+
+
+def other_ratios(self, *given):
+    found = ACT(self, *given)
+    return found._replace(rho=1.01 * found.rho)
+
+
+def without_ends(step):
+    def wrong(self, actions):
+        found = step(self, actions)
+        return found._replace(truncated=found.truncated | found.terminated)
+
+    return wrong
+
+
+PLANTED = {
+    "engines/streams/numpy": (streams, "_INIT_A", 1),
+    "engines/linear/by-hand": (by_hand, "gtd2_by_hand", one_step_late),
+    "engines/linear/deaths": (linear.LinearEngine, "run", undated),
+    "engines/stepping/mirror-prox": (stepping, "project_ball", lambda point, radius: point),
+    "engines/rules/linear": (rule, "_PROBES", ((1.0, 0.0), (0.0, 1.0))),
+    "engines/rules/fingerprint": (rule.Rule, "fingerprint", lambda self, ratios: self.name),
+    "engines/module/trace": (traced, "_same", lambda one, other: True),
+    "engines/agreement/standard-errors": (agreement, "standard_errors_away", scaled(agreement.standard_errors_away, 2)),
+    "engines/agreement/skewed": (agreement, "careful", agreement.standard_errors_away),
+    "engines/agreement/band": (agreement, "CHANCE", 0.02),
+    "control/updates/dqn": (optimisers, "BETA1", 0.8),
+    "control/updates/c51": (agents.Players, "renew", lambda self, step: None),
+    "control/acts": (replayed.ReplayEngine, "values", scaled(replayed.ReplayEngine.values, 1.001)),
+    "control/replay": (replay.Replay, "size", property(lambda self: 1)),
+    "control/cartpole-v0/physics": (control_worlds, "TAU", 0.021),
+    "control/cartpole-v0/last-step": (cartpole.CartPole, "step", without_ends(cartpole.CartPole.step)),
+    "policy_iteration/ratios": (Evaluators, "act", other_ratios),
+    "policy_iteration/finite_cartpole/steps": (control_worlds, "GRAVITY", 9.9),
+    "policy_iteration/diagnosis/jacobian": (linearised, "mean_jacobian", scaled(linearised.mean_jacobian, 1.001)),
+    "oracle/exponent/interval": (oracle_exponents, "STUDENT", {0.95: 2.015048}),  # one-sided
+    "oracle/mean-update/tdrc": (objectives.Objective, "mean_update", scaled(objectives.Objective.mean_update, 1.001)),
+    "oracle/spectrum": (objectives, "NULL_OF_RANK", -1.0),
+    "oracle/m-star": (saddle.Saddle, "noise", (0.0, 0.0)),
+    "oracle/average/mirror-prox": (saddle, "mirror_prox", stepping.mirror_descent),
+    "rates/expected-bound/gaussian": (rate_tails, "bound_of", lambda height, *_: height),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_check_passes_and_fails_where_something_wrong_is_planted(name, monkeypatch):
+    assert verdict(name) is Verdict.PASS
+    where, attribute, wrong = PLANTED[name]
+    monkeypatch.setattr(where, attribute, wrong)
+    assert verdict(name) is Verdict.FAIL
+
+
+def test_a_law_that_is_called_unique_is_seen(monkeypatch):
+    assert verdict("oracle/unique-law") is Verdict.PASS
+    original = returns.projected_law
+    monkeypatch.setattr(returns, "projected_law", lambda *given: replace(original(*given), unique=True))
+    assert verdict("oracle/unique-law") is Verdict.FAIL
+
+
+def test_a_step_into_the_next_episode_is_seen(monkeypatch):
+    """The replay then leads from a fall to an upright pole."""
+    assert verdict("control/cartpole-v0/replayed") is Verdict.PASS
+    add = acting.Replay.add
+
+    def torn(self, x, action, reward, discount, x_next):
+        add(self, x, action, reward, discount, np.where(np.asarray(discount)[:, None] == 0, 0.01, x_next))
+
+    monkeypatch.setattr(acting.Replay, "add", torn)
+    assert verdict("control/cartpole-v0/replayed") is Verdict.FAIL
+
+
+@pytest.mark.parametrize("fault", ["next action", "ratio at an end"])
+def test_a_lesson_of_what_did_not_happen_is_seen(fault, monkeypatch):
+    assert verdict("policy_iteration/lessons") is Verdict.PASS
+    learn = iteration_steps.Recording.learn
+
+    def wrong(self, lesson, *rest):
+        if fault == "next action":
+            turned = lesson.x_next.copy()
+            turned[..., 4:] = turned[..., :3:-1]
+            return learn(self, lesson._replace(x_next=turned), *rest)
+        return learn(self, lesson._replace(rho=np.where(lesson.discount == 0, 0.5, lesson.rho)), *rest)
+
+    monkeypatch.setattr(iteration_steps.Recording, "learn", wrong)
+    assert verdict("policy_iteration/lessons") is Verdict.FAIL
+
+
+# ---------------------------------------------------------------------- judges of what was run
+
+
+@pytest.mark.parametrize(
+    ("kinds", "edge", "passes"),
+    [(["diverging", "stable"], 0.2858, True), (["diverging", "stable"], 0.35, False), (["stable"] * 2, 0.2858, False)],
+)
+def test_an_edge_is_where_the_radius_is_1(kinds, edge, passes):
+    found = oracle_exponents.edge_is_at_one([{"kinds": kinds, "edge": edge}], SETTING)
+    assert (found.verdict is Verdict.PASS) == passes
+
+
+@pytest.mark.parametrize("kind", ["diverging", "heavy-tailed", "marginal"])
+def test_only_divergence_is_right_where_paths_turn(kind):
+    found = oracle_exponents.turns_are_seen([{"kinds": [kind], "edge": None}], SETTING)
+    assert (found.verdict is Verdict.PASS) == (kind == "diverging")
+
+
+def test_a_step_that_is_1_percent_larger_is_told_apart():
+    """From 4096 lanes already; the right expectation passes."""
+    from dataclasses import asdict
+
+    from algorithms.rules import gtd2
+
+    case = curves.CASES["boyan/last"]
+    lanes = curves.sampled_means(gtd2, lanes=4096, seed=1, **asdict(case))
+    assert curves.means_agree(gtd2, case, [lanes], SETTING).verdict is Verdict.PASS
+    assert curves.other_step(gtd2).judge([lanes], SETTING).verdict is Verdict.FAIL
+
+
+def test_planted_curves_pass_without_their_fault(monkeypatch):
+    assert {claim.check(SETTING).verdict for claim in planted.controls()} == {Verdict.FAIL}
+    monkeypatch.setattr(planted, "STALL", planted.STEPS)
+    assert planted.stalls(SETTING).verdict is Verdict.PASS
