@@ -11,7 +11,7 @@ from algorithms.rule import Rule
 from algorithms.streams import generator
 from algorithms.targets import CdfTarget, cramer_distance
 from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly
+from harness.judging.verdicts import Finding, exactly, largest
 
 ROUNDING = 1e-9
 SOURCE = "Proposition 1"
@@ -106,7 +106,7 @@ def _distance_after(
         order = np.argsort(edges, kind="stable")
         height = np.cumsum(jumps.ravel()[order])[:-1]
         widths = np.diff(edges[order])
-        worst = max(worst, float((widths @ np.abs(height) ** power) ** (1 / power)))
+        worst = largest(worst, (widths @ np.abs(height) ** power) ** (1 / power))
     return worst
 
 
@@ -156,7 +156,7 @@ def _metric(setting: Setting) -> Finding:
         z, _ = _draw(rng, 4)
         xy, yz, xz, yx = (float(cramer_distance(a, b, 0.25).max()) for a, b in ((x, y), (y, z), (x, z), (y, x)))
         same = float(cramer_distance(x, x, 0.25).max())
-        worst = max(worst, xz - xy - yz, abs(xy - yx), same, -xy, 1.0 if xy == 0 else 0.0)
+        worst = largest(worst, xz - xy - yz, abs(xy - yx), same, -xy, 1.0 if xy == 0 else 0.0)
     return exactly(worst, ROUNDING, f"the largest violation in {_count(setting)} triples is {worst:.1e}")
 
 

@@ -22,7 +22,7 @@ from algorithms.targets import CdfTarget, ValueTarget
 from harness.compare.agents import learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import exponential, mean_interval
-from harness.judging.verdicts import Finding, below, exactly
+from harness.judging.verdicts import Finding, below, exactly, largest
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
 from suites import control_updates, control_worlds, figure_three, resuming
@@ -103,7 +103,7 @@ def directions_error(name: str, setting: Setting, fault: str = "") -> Finding:
         weights = [part[lane : lane + 1] for part in (theta, w, frozen)]
         expected = _by_autograd(engine, name, weights, drawn, lane, fault)
         pairs = [(g_theta[lane], expected[0]), *([(g_w[lane], expected[1])] if engine.uses_w else [])]
-        worst = max(worst, *(float(np.abs(ours - theirs).max()) for ours, theirs in pairs))
+        worst = largest(worst, *(np.abs(ours - theirs) for ours, theirs in pairs))
     return exactly(worst, EXACT, "largest difference of a direction from autograd's")
 
 

@@ -304,7 +304,7 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
 def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     """One and two hidden layers, each with its own constant: seven numbers from seven sizes, and the others must agree.
 
-    Units add to the layer above in pairs. One that is left over reads and writes the sums for itself.
+    Hidden units add to the layer above in pairs. One that is left over reads and writes the sums for itself.
     """
     from algorithms.targets import CdfTarget
     from harness.cost.fits import exact_law
@@ -322,9 +322,9 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
         terms, found = [], []
         for inputs, first, *hidden, atoms in networks:
             widths = (first, *hidden)
-            layers = list(pairwise((inputs, *widths, atoms)))
-            upper = sum(rows * columns for rows, columns in layers[1:])
-            left_over = sum(columns for rows, columns in layers if rows % 2)
+            above = list(pairwise((*widths, atoms)))
+            upper = sum(rows * columns for rows, columns in above)
+            left_over = sum(columns for rows, columns in above if rows % 2)
             terms.append((inputs * first, upper, left_over, sum(widths), atoms, inputs, 1))
             found.append(count_network_touches(rule, CdfTarget(0, 10, atoms), (inputs, *widths)))
         laws.append(exact_law(terms, found))

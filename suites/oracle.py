@@ -11,7 +11,7 @@ from algorithms.rule import Rule
 from algorithms.rules import gtd2, gtd2_sb, td, tdc, tdrc
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import mean_interval
-from harness.judging.verdicts import Finding, agrees, exactly
+from harness.judging.verdicts import Finding, agrees, exactly, largest
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
 from suites import oracle_exponents, oracle_lstd, oracle_points
@@ -72,7 +72,7 @@ def problem_is_enumerated(problem: str, setting: Setting) -> Finding:
         "value error": (mdp.msve(values), float(by_hand.visits @ (values - by_hand.values) ** 2)),
     }
     errors = {name: _off(*pair) for name, pair in pairs.items()}
-    worst = max(errors, key=lambda name: errors[name])
+    worst = max(errors, key=lambda name: (np.isnan(errors[name]), errors[name]))
     words = f"{len(errors)} numbers; the largest error, of {worst}, is {errors[worst]:.1e}"
     return exactly(errors[worst], ROUNDING, words, f"{worst} is wrong")
 
@@ -109,10 +109,10 @@ def metrics_are_enumerated(problem: str, target: str, setting: Setting) -> Findi
     found = Metrics(world.mdp, goal)(draws, names)
     expected = [by_hand.metrics(F, goal, law) for F in draws]
     errors = {
-        name: max(abs(found[i, j] - expected[i][name]) / expected[i][name] for i in range(len(draws)))
+        name: largest([abs(found[i, j] - expected[i][name]) / expected[i][name] for i in range(len(draws))])
         for j, name in enumerate(names)
     }
-    worst = max(errors, key=lambda name: errors[name])
+    worst = max(errors, key=lambda name: (np.isnan(errors[name]), errors[name]))
     return exactly(
         errors[worst], ROUNDING, f"{', '.join(names)}: the largest error, of {worst}, is {errors[worst]:.1e}"
     )
@@ -160,7 +160,7 @@ def objective_is_enumerated(net: str, setting: Setting) -> Finding:
         "Φw*": (phi @ made.optimal_w(theta), phi @ best),
     }
     errors = {name: _off(*pair) for name, pair in pairs.items()}
-    worst = max(errors, key=lambda name: errors[name])
+    worst = max(errors, key=lambda name: (np.isnan(errors[name]), errors[name]))
     return exactly(errors[worst], 1e-7, f"the largest error, of {worst}, is {errors[worst]:.1e}", f"{worst} is wrong")
 
 
@@ -210,7 +210,7 @@ def error_is_optimal(place: str, setting: Setting) -> Finding:
         ours = float(saddle.error(theta, w))
         theirs = saddle_error(saddle.A, saddle.b, saddle.C, saddle.R, theta, w)
         on_ball += bool(np.linalg.norm(free_of_b @ (saddle.b - saddle.A @ theta)) > saddle.R)
-        worst = max(worst, abs(ours - theirs) / max(abs(theirs), 1e-12))
+        worst = largest(worst, abs(ours - theirs) / max(abs(theirs), 1e-12))
     words = f"Err at {len(points)} points ({on_ball} with the maximum on the ball) is off by {worst:.1e}"
     return exactly(worst if 0 < on_ball < len(points) else 1.0, 1e-6, words)
 
@@ -231,21 +231,20 @@ def constants_follow(place: str, setting: Setting) -> Finding:
 
     saddle = _saddle(place)
     A, b, C = saddle._samples
-    rng, mass, largest = generator(setting.seed, purpose="balls"), saddle.mdp.mass, 0.0
+    rng, mass, most = generator(setting.seed, purpose="balls"), saddle.mdp.mass, 0.0
     for _ in range(200):
         theta, w = (saddle.R * x / np.linalg.norm(x) for x in rng.normal(size=(2, len(saddle.b))))
         of_theta, of_w = w @ A, b - A @ theta - C @ w
-        largest = max(largest, float(mass @ ((of_theta**2).sum(1) + (of_w**2).sum(1))))
-    share = largest / (saddle.M_star**2 / (2 * saddle.R**2))
+        most = largest(most, mass @ ((of_theta**2).sum(1) + (of_w**2).sum(1)))
+    share = most / (saddle.M_star**2 / (2 * saddle.R**2))
     n, delta = 1000, 0.1
     off = [
         abs(saddle.step(n) * saddle.M_star * (5 * n) ** 0.5 / (4 * saddle.R**2) - 1),
         abs(saddle.bound(n, delta) * n**0.5 / ((8 + 2 * np.log(2 / delta)) * 5**0.5 * saddle.M_star) - 1),
     ]
-    words = (
-        f"the largest E‖G‖² of 200 points on the balls is {share:.2f} of M*²/2R²; step and bound off by {max(off):.0e}"
-    )
-    return exactly(max(off) if 0.05 < share <= 1 else 1.0, ROUNDING, words)
+    error = largest(off)
+    words = f"the largest E‖G‖² of 200 points on the balls is {share:.2f} of M*²/2R²; step and bound off by {error:.0e}"
+    return exactly(error if 0.05 < share <= 1 else 1.0, ROUNDING, words)
 
 
 # ---------------------------------------------------------------------- certificates: the radius
@@ -285,9 +284,10 @@ def radius_is_kronecker(name: str, setting: Setting) -> Finding:
     for along in (False, True):
         dense = second_moment_radius(rule, world.mdp, goal, alpha, beta, along)
         found = mean_square(Dynamics(rule, world.mdp, goal, alpha, beta), trajectory=along)
-        worst = max(worst, (found.low - dense) / dense, (dense - found.high) / dense, found.high / found.low - 1 - 1e-4)
+        outside = (found.low - dense) / dense, (dense - found.high) / dense
+        worst = largest(worst, outside, found.high / found.low - 1 - 1e-4)
         said.append(f"{dense:.6f} in [{found.low:.6f}, {found.high:.6f}]")
-    return exactly(max(worst, 0.0), 1e-7, f"independent: {said[0]}; along a trajectory: {said[1]}")
+    return exactly(worst, 1e-7, f"independent: {said[0]}; along a trajectory: {said[1]}")
 
 
 # ---------------------------------------------------------------------- certificates: every class
@@ -343,6 +343,6 @@ def class_is(name: str, evidence: list[Any], setting: Setting) -> Finding:
     if rule == "td":  # from either state: left (ρ = 0) or right (ρ = 2), half each; γ = 0.9, φ = 1, 2, φ' = 2
         moves = [1.0, 1.0, 1 + alpha * 2 * 1 * (0.9 * 2 - 1), 1 + alpha * 2 * 2 * (0.9 * 2 - 2)]
         square, growth = float(np.mean(np.square(moves))), float(np.mean(np.log(np.abs(moves))))
-        wrong = max(wrong, float(not rate.low <= growth <= rate.high), float(abs(numbers["high"] / square - 1) > 1e-3))
+        wrong = largest(wrong, not rate.low <= growth <= rate.high, not abs(numbers["high"] / square - 1) <= 1e-3)
         words += f"; by hand {square:.6f} and {growth:.5f}"
     return agrees(wrong, 0.5, setting, rate.n, words)

@@ -8,7 +8,7 @@ import numpy as np
 
 from algorithms.checks import Floats
 from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly
+from harness.judging.verdicts import Finding, exactly, largest
 from harness.oracle.mdp import FiniteMDP
 
 PROBLEMS = ("boyan", "collision")  # episodes end, at different rates; ρ is not 1 on the second
@@ -55,8 +55,8 @@ def limit_is_the_sum(problem: str, setting: Setting) -> Finding:
         shown = found.mspbe([first - 1, first])
         right = np.isnan(shown[0]) and abs(shown[1] * first / expected - 1) <= ROUNDING
         errors.append(abs(found.limit / expected - 1) if right else np.inf)
-    words = f"tr(C⁻¹Σ) along trajectories and independent: the largest relative error is {max(errors):.1e}"
-    return exactly(max(errors), ROUNDING, words)
+    words = f"tr(C⁻¹Σ) along trajectories and independent: the largest relative error is {largest(errors):.1e}"
+    return exactly(largest(errors), ROUNDING, words)
 
 
 def lag_by_lag(mdp: FiniteMDP) -> Floats:

@@ -26,7 +26,7 @@ from harness.compare.policy_iteration import learner
 from harness.compare.space import learner_at, points
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import proportion_interval
-from harness.judging.verdicts import Finding, below, exactly, unlikely
+from harness.judging.verdicts import Finding, below, exactly, largest, unlikely
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.returns import projected_law
 from harness.plugins import find_problem
@@ -43,6 +43,7 @@ FINITE, ATOMS = "finite_cartpole", 30
 EXACT = 1e-9  # of the mean step at the start; rounding is at 1e-14
 LANES, STEPS = 36, 8_000  # on root seeds 100 to 107, 0 to 3 of 36 lanes of TDC earned less than LEARNS
 STILL = 1e-12  # β of a w that never moves
+LANES_AT_ONCE = 32  # where a mean step is summed up over all outcomes
 EXPLORE, WALK = 0.3, 600  # how much the walk behind `next-action` explores, and its steps
 # Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
 UNCONFIRMED = """
@@ -204,7 +205,7 @@ def step_at_the_answer(name: str, kind: str, fault: str, setting: Setting) -> Fi
     answer = table_of(exact_rows(problem.mdp, target))
     through = fault == "through-the-end"
     there, start = (
-        max(float(np.abs(part).max()) for part in mean_step(rules.find_rule(name), walked, target, theta, through))
+        largest(*map(np.abs, mean_step(rules.find_rule(name), walked, target, theta, through)))
         for theta in (answer, np.zeros_like(answer))
     )
     return exactly(there / start, EXACT, "the mean step at the oracle's answer, as a share of that at the start")
@@ -229,17 +230,24 @@ def mean_step(
 ) -> tuple[Floats, Floats]:
     """E[Δθ] and E[Δw] at θ and w = 0 for steps of size 1: a lane per outcome, weighed by how often it happens."""
     table, inputs = mdp.table, np.eye(mdp.states)[:, :-1]
-    engine = SmallEngine(rule, (mdp.states - 1,), target, pinned=isinstance(target, CdfTarget))
-    lanes = len(table.state)
-    after = np.repeat(theta[None], lanes, axis=0)
-    w, ones = np.zeros_like(after), np.ones(lanes)
-    discount = np.full(lanes, mdp.gamma) if through else table.discount
-    lesson = Lesson(
-        inputs[table.state][:, None], inputs[table.next_state][:, None], table.reward[:, None], discount[:, None],
-        table.rho[:, None],
-    )  # fmt: skip
-    BatchLearner(engine).learn(after, w, lesson, Update(ones, ones, 0.0, np.inf, 0, np.full(lanes, -1)))
-    return np.einsum("o,oij->ij", mdp.mass, after - theta), np.einsum("o,oij->ij", mdp.mass, w)
+    learner = BatchLearner(SmallEngine(rule, (mdp.states - 1,), target, pinned=isinstance(target, CdfTarget)))
+    discount = np.full(len(table.state), mdp.gamma) if through else table.discount
+    total, total_w = np.zeros_like(theta), np.zeros_like(theta)
+    for first in range(0, len(table.state), LANES_AT_ONCE):  # a table for each outcome: all of them are half a gigabyte
+        some = slice(first, first + LANES_AT_ONCE)
+        x, x_next = inputs[table.state[some]], inputs[table.next_state[some]]
+        parts = (x, x_next, table.reward[some], discount[some], table.rho[some])
+        after = np.repeat(theta[None], len(x), axis=0)
+        w, ones = np.zeros_like(after), np.ones(len(x))
+        learner.learn(
+            after,
+            w,
+            Lesson(*(part[:, None] for part in parts)),
+            Update(ones, ones, 0.0, np.inf, 0, np.full(len(x), -1)),
+        )
+        total += np.einsum("o,oij->ij", mdp.mass[some], after - theta)
+        total_w += np.einsum("o,oij->ij", mdp.mass[some], w)
+    return total, total_w
 
 
 # ---------------------------------------------------------------------- learning

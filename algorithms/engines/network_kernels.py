@@ -151,6 +151,8 @@ def apply_activation(a, h, slope, first, last, kind):
 def _add_row(unit, here, row, aux, a, a_next, ra):
     """What one unit adds to the sums of the layer above."""
     h, h_next, rh = unit.h[here], unit.h_next[here], unit.rh[here]
+    if h == 0.0 and h_next == 0.0 and rh == 0.0:  # a state as one-hot input touches one row of many
+        return
     for j in range(row.shape[0]):  # two loops: three sums in one are more arrays than LLVM checks for overlap
         a[j] += h * row[j]
         a_next[j] += h_next * row[j]
@@ -166,8 +168,6 @@ def _add_two_rows(unit, here, first, first_aux, second, second_aux, a, a_next, r
     """
     h, h_next, rh = unit.h[here], unit.h_next[here], unit.rh[here]
     g, g_next, rg = unit.h[here + 1], unit.h_next[here + 1], unit.rh[here + 1]
-    if h == 0.0 and h_next == 0.0 and rh == 0.0 and g == 0.0 and g_next == 0.0 and rg == 0.0:
-        return  # a state as one-hot input touches one row of many
     for j in range(first.shape[0]):
         a[j] += h * first[j] + g * second[j]
         a_next[j] += h_next * first[j] + g_next * second[j]
@@ -193,13 +193,14 @@ def forward(theta, w, x, x_next, net, unit):
             a_next[j] = bias[j]
         for j in range(columns):
             ra[j] = bias_aux[j]
-        for i in range(0, rows - 1, 2):
-            at = begin + i * columns
+        pairs = 0 if layer == 0 else rows // 2  # inputs may be mostly 0, and are taken one by one
+        for i in range(pairs):
+            at = begin + 2 * i * columns
             half, over = at + columns, at + 2 * columns
-            _add_two_rows(unit, low + i, theta[at:half], w[at:half], theta[half:over], w[half:over], a, a_next, ra)
-        if rows % 2 == 1:
-            at = end - columns
-            _add_row(unit, low + rows - 1, theta[at:end], w[at:end], a, a_next, ra)
+            _add_two_rows(unit, low + 2 * i, theta[at:half], w[at:half], theta[half:over], w[half:over], a, a_next, ra)
+        for i in range(2 * pairs, rows):
+            at = begin + i * columns
+            _add_row(unit, low + i, theta[at : at + columns], w[at : at + columns], a, a_next, ra)
         if layer < layers - 1:
             _activate(unit, top, top + columns, net.activation)
 

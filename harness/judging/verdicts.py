@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from harness.judging.statistics import Interval, Sprt, proportion_interval, seeds_needed
 
 
@@ -49,6 +52,11 @@ class Finding:
     def of(values: dict[str, Any]) -> Finding:
         """The inverse of `as_dict`."""
         return Finding(**values | {"verdict": Verdict(values["verdict"])})
+
+
+def largest(*errors: ArrayLike) -> float:
+    """Of some numbers and arrays; not a number if one of them is none: Python's max may leave it out."""
+    return float(np.max(np.concatenate([np.ravel(each) for each in errors])))
 
 
 def exactly(error: float, margin: float, words: str, wrong: str = "", **evidence: Any) -> Finding:

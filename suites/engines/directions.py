@@ -11,7 +11,7 @@ import numpy as np
 from algorithms.checks import Floats
 from algorithms.rule import Rule
 from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly
+from harness.judging.verdicts import Finding, exactly, largest
 from harness.oracle.theorem import EXACT
 from suites.engines.points import (
     Net,
@@ -95,8 +95,8 @@ def _written_out(found: list[Floats], expected: list[Floats], where: str) -> Fin
     """G_θ and G_w, each as a share of its own largest entry."""
     errors = [off(ours, theirs) for ours, theirs in zip(found, expected, strict=True)]
     worst = int(np.argmax(errors))
-    words = f"over {where} the directions are off by {max(errors):.1e} of their size"
-    return exactly(max(errors), EXACT, words, f"{'G_θ' if worst == 0 else 'G_w'} is wrong")
+    words = f"over {where} the directions are off by {largest(errors):.1e} of their size"
+    return exactly(largest(errors), EXACT, words, f"{'G_θ' if worst == 0 else 'G_w'} is wrong")
 
 
 def network_directions(rule: Rule, engine: str, name: str) -> Claim:

@@ -12,7 +12,7 @@ import numpy as np
 from algorithms.checks import Floats
 from algorithms.rule import Rule
 from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly
+from harness.judging.verdicts import Finding, exactly, largest
 from suites.engines.points import Net, linear, make_mlp, make_module, make_small, of_module, off, to_module, vector
 
 PATH = 1e-9  # of the largest number: rounding over a dozen steps
@@ -162,7 +162,7 @@ def sizes_are_own(engine: str, setting: Setting) -> Finding:
         a, b = (np.broadcast_to(size, lanes)[:, None] for size in (alpha, beta))
         expected = [before[0] - a * along[0], before[1] + b * along[1]]
         found = [_rows(part, lanes) for part in (theta, w)]
-        worst = max(worst, *(off(ours, theirs) for ours, theirs in zip(found, expected, strict=True)))
+        worst = largest(worst, *(off(ours, theirs) for ours, theirs in zip(found, expected, strict=True)))
     return exactly(worst, PATH, f"{lanes} lanes of 2 samples are off by {worst:.1e}")
 
 

@@ -14,7 +14,7 @@ from algorithms.checks import Floats
 from algorithms.rule import Rule
 from algorithms.rules import gtd2
 from harness.judging.claims import Need, Setting
-from harness.judging.verdicts import Finding, Verdict, exactly
+from harness.judging.verdicts import Finding, Verdict, exactly, largest
 from harness.oracle.theorem import EXACT, relative_error
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
@@ -119,7 +119,7 @@ def target_law(projection: str, setting: Setting) -> Finding:
             y = ((z[:-1] - r) / gamma - z[0]) / dz
             index = np.floor(y + (0.5 if projection == "nearest" else 0.0)).clip(0, 12).astype(int)
             expected = np.where(y < 0, 0.0, np.where(y >= 12, 1.0, F[index]))
-        worst = max(worst, float(np.abs(found - expected).max()))
+        worst = largest(worst, np.abs(found - expected))
     return exactly(worst, EXACT, f"the largest error over 40 laws, a quarter of them ended, is {worst:.1e}")
 
 

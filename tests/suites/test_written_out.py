@@ -15,7 +15,15 @@ from harness.judging.verdicts import Verdict
 from harness.oracle import linearised, objectives, returns, saddle
 from harness.runs import acting
 from harness.worlds import cartpole
-from suites import control_updates, control_worlds, iteration_steps, oracle_exponents, oracle_points, rate_tails
+from suites import (
+    control,
+    control_updates,
+    control_worlds,
+    iteration_steps,
+    oracle_exponents,
+    oracle_points,
+    rate_tails,
+)
 from suites.convergence import planted
 from suites.engines import agreement as bands
 from suites.engines import by_hand, curves, identity, numbers
@@ -180,3 +188,9 @@ def test_planted_curves_pass_without_their_fault(monkeypatch):
     assert {claim.check(SETTING).verdict for claim in planted.controls()} == {Verdict.FAIL}
     monkeypatch.setattr(planted, "STALL", planted.STEPS)
     assert planted.stalls(SETTING).verdict is Verdict.PASS
+
+
+def test_a_direction_that_is_not_a_number_is_not_the_published_one(monkeypatch):
+    gradients = replayed.ReplayEngine.gradients
+    monkeypatch.setattr(replayed.ReplayEngine, "gradients", scaled(gradients, np.nan))
+    assert control.directions_error("dqn", SETTING).verdict is Verdict.FAIL

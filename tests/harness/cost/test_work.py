@@ -133,10 +133,10 @@ def test_the_network_kernel_run_as_python_computes_what_the_compiled_one_does(mo
 
 
 def test_a_networks_touches_by_hand():
-    """Two more units: 23 per weight above, 15 below, 3 in the odd row below, and 42 of their own, with their bias."""
+    """Two more units: 23 per weight above, 18 below, and 42 of their own, with their bias; 5 and 7 leave one over."""
     target = CdfTarget(0, 10, 4)
     few, more = (touches.count_network_touches(rules.gtd2, target, (3, units)) for units in (5, 7))
-    assert more - few == 2 * (15 * 3 + 3 + 23 * 4 + 42)
+    assert more - few == 2 * (18 * 3 + 23 * 4 + 42)
 
 
 def test_touches_by_hand():

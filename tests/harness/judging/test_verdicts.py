@@ -12,7 +12,7 @@ from algorithms.rules import td
 from harness.judging.claims import Claim, Setting
 from harness.judging.ledger import Entry, exit_code, judge
 from harness.judging.statistics import Interval, Sprt
-from harness.judging.verdicts import Verdict, agrees, below, confirmed, exactly, seldom
+from harness.judging.verdicts import Verdict, agrees, below, confirmed, exactly, largest, seldom
 from harness.runs.job import Job
 from harness.runs.spec import Request
 from tests.harness.runs.lanes import spec
@@ -266,3 +266,9 @@ def test_exit_codes_of_what_the_table_shows(entries, code):
 def test_a_finding_comes_back_from_json_as_it_went():
     found = below(Interval(0.4, 0.2, 0.6, 9), 0.5, 1e-3, "words", x=[1, 2])
     assert type(found).of(json.loads(json.dumps(found.as_dict()))) == found
+
+
+def test_the_largest_error_is_not_a_number_if_one_is_none():
+    assert largest(0.0, [1.0, 3.0], np.array([[2.0]])) == 3.0
+    for errors in ((0.0, np.nan), (np.nan, 0.0), (0.0, [1.0, np.nan, 2.0])):
+        assert exactly(largest(*errors), 1.0, "").verdict is FAIL
