@@ -1,6 +1,5 @@
 """Statistics against independent computations: tables, binomial sums, enumeration of signs and sequences, hand-work."""
 
-from fractions import Fraction
 from itertools import product
 from math import comb, log
 
@@ -22,6 +21,7 @@ from harness.judging.statistics import (
     slopes,
     variance_ratio,
 )
+from suites.machinery.significance import by_likelihoods
 
 
 def at_most(k, n, p):
@@ -101,19 +101,6 @@ def test_seeds_needed_shrink_the_interval_to_the_gap():
 
 
 # ---------------------------------------------------------------------- the sequential test
-
-
-def by_likelihoods(test, failures):
-    """Wald, with fractions: the likelihood of `bad` over that of `good` against (1 − β)/α and β/(1 − α)."""
-    good, bad, alpha, beta = (Fraction(str(x)) for x in (test.good, test.bad, test.false_alarm, test.miss))
-    ratio = Fraction(1)
-    for used, failed in enumerate(failures[: test.most], start=1):
-        ratio *= bad / good if failed else (1 - bad) / (1 - good)
-        if ratio >= (1 - beta) / alpha:
-            return False, used
-        if ratio <= beta / (1 - alpha):
-            return True, used
-    return None, min(len(failures), test.most)
 
 
 def test_a_sequence_worked_by_hand():
