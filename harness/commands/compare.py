@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, PredictorText, Where, a_path, runs_lanes
+from harness.commands.options import INTERRUPTED, LEARNERS, PredictorText, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
@@ -41,11 +41,13 @@ def compare(
     seed: int = typer.Option(0, help="Root of every stream."),
     out: Path = OutFolder,
     predictor: str | None = PredictorText,
+    learner: str = typer.Option("agent", help="In a world: agent, or policy-iteration (SGD, with replay)."),
     as_json: bool = AsJson,
 ) -> int:
     """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
     from dataclasses import replace
 
+    from algorithms.names import look_up
     from algorithms.published import PUBLISHED
     from algorithms.stepping import check_steps
     from harness.commands.carry_out import carried_out
@@ -63,13 +65,15 @@ def compare(
     from harness.runs.predictors import parse
     from harness.worlds.world import is_world
 
-    if any(map(is_world, split(problems))) or set(split(rules)) & set(PUBLISHED):
+    look_up("learner", learner, LEARNERS)
+    if any(map(is_world, split(problems))) or set(split(rules)) & set(PUBLISHED) or learner != "agent":
         from harness.commands.control import compare_agents
 
         return compare_agents(
             where, split(problems), split(rules), split(targets), seeds=seeds, steps=steps, alpha=alpha, beta=beta,
             alphas=None if alphas is None else _numbers("alphas", alphas), atoms=atoms, projection=projection,
-            seed=seed, predictor=predictor, out=out, command=repeat(locals() | {"store": where.store}), as_json=as_json,
+            seed=seed, predictor=predictor, kind=learner, out=out, command=repeat(locals() | {"store": where.store}),
+            as_json=as_json,
         )  # fmt: skip
     if (alpha is None) != (beta is None):
         raise ValueError("alpha and beta must be given together, or neither, for a sweep")

@@ -27,10 +27,9 @@ def compare_agents(
     as_json: bool,
     **rest: Any,
 ) -> int:
-    """Sweep the rate of Adam on seeds of its own, run the chosen ones on fresh seeds, and report."""
+    """Sweep α on seeds of its own, run the chosen ones on fresh seeds, and report."""
     from harness.commands.carry_out import carried_out
-    from harness.compare.agents import ATOMS, BETA, NETWORK
-    from harness.compare.control import RATES, ControlContest, as_dict, choose, entrants, weigh
+    from harness.compare.control import ControlContest, as_dict, choose, entrants, weigh
     from harness.report.control import write
     from harness.report.markup import writable
     from harness.runs.predictors import parse
@@ -38,9 +37,8 @@ def compare_agents(
     if alpha is not None and alphas is not None:
         raise ValueError("alphas are the sweep's, and alpha leaves no sweep: give one or the other")
     contest = ControlContest(
-        worlds, entrants(names, targets), rates=alphas or (RATES if alpha is None else (alpha,)),
-        beta=BETA if beta is None else beta, atoms=ATOMS if atoms is None else atoms, root_seed=seed,
-        predictor=NETWORK if predictor is None else parse(predictor), **rest,
+        worlds, entrants(names, targets), rates=alphas or (() if alpha is None else (alpha,)), beta=beta, atoms=atoms,
+        root_seed=seed, predictor=None if predictor is None else parse(predictor), **rest,
     )  # fmt: skip
     _ = where.make  # a wrong executor is an error before there is a store
     writable(out)

@@ -32,6 +32,7 @@ StorePath = typer.Option(
     parser=a_path, metavar="PATH",
 )  # fmt: skip
 RESUME = "what is finished is kept: the same command goes on from there"
+LEARNERS = dict.fromkeys(("agent", "policy-iteration"))  # in a world
 INTERRUPTED = 130
 
 

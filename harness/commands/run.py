@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, RESUME, PredictorText, StorePath, Where, runs_lanes
+from harness.commands.options import INTERRUPTED, LEARNERS, RESUME, PredictorText, StorePath, Where, runs_lanes
 from harness.commands.output import (
     AsJson,
     open_store,
@@ -21,9 +21,6 @@ from harness.commands.output import (
 if TYPE_CHECKING:
     from harness.runs.spec import RunSpec
     from harness.runs.store import Store
-
-
-LEARNERS = dict.fromkeys(("agent", "policy-iteration"))
 
 
 @runs_lanes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from algorithms.published import PUBLISHED
@@ -67,8 +66,3 @@ def run_spec(world: str, made: Learner, steps: int, seed: int = 0, purpose: str 
     """A run in a world, from its first step on."""
     find_world(world)
     return RunSpec(Place(world), made, Probe(checkpoints(steps)), seed, (("purpose", purpose),))
-
-
-def with_rate(made: Learner, alpha: float) -> Learner:
-    """The same learner with another rate."""
-    return replace(made, alpha=alpha)

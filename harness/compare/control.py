@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats, Integers, positive, whole
+from algorithms.names import look_up
 from algorithms.published import PUBLISHED
-from harness.compare.agents import BETA, NETWORK, learner, run_spec, shown, with_rate
+from harness.compare import agents, policy_iteration
+from harness.compare.agents import run_spec, shown
 from harness.compare.contest import SWEEP_SEED, settled_lanes
+from harness.compare.space import REPLAY
 from harness.judging.statistics import Paired, holm, median_interval, paired, variance_ratio
 from harness.runs.acting import NAMES
 from harness.runs.cohort import made_of
@@ -19,7 +22,7 @@ from harness.runs.spec import MOST_SEEDS, Learner, Outcome, PredictorSpec, Reque
 from harness.runs.store import Store
 
 ALPHA = 0.05
-RATES = (2.5e-4, 5e-4, 1e-3, 2e-3)
+RATES = {"agent": (2.5e-4, 5e-4, 1e-3, 2e-3), policy_iteration.NAME: (0.01, 0.03, 0.1, 0.3)}
 LAST = 0.2  # the share of all steps over which the final return is the mean: one number per lane, and it is tested
 CHOICE = "largest mean return over the last fifth of the sweep's lanes; a rate with a diverged lane does not count"
 
@@ -49,38 +52,49 @@ def entrants(names: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Entrant,
 
 @dataclass(frozen=True)
 class ControlContest:
-    """Agents × worlds. `rates` are the sweep's; one rate leaves nothing to choose."""
+    """Learners × worlds.
+
+    kind     agent: α is the rate of Adam. policy-iteration: α is a step size of SGD, transitions are replayed
+    rates    the sweep's α; none: the kind's; one leaves nothing to choose
+    beta     none: the agents' own, and in policy iteration as large as α
+    atoms, predictor   none: the kind's
+    """
 
     worlds: tuple[str, ...]
     entrants: tuple[Entrant, ...]
     steps: int
     seeds: int
-    rates: tuple[float, ...] = RATES
-    beta: float = BETA
+    kind: str = "agent"
+    rates: tuple[float, ...] = ()
+    beta: float | None = None
     sweep_seeds: int = 5
-    atoms: int = 40
+    atoms: int | None = None
     projection: str = "cramer"
-    predictor: PredictorSpec = NETWORK
+    predictor: PredictorSpec | None = None
     root_seed: int = 0
 
     def __post_init__(self) -> None:
+        look_up("learner", self.kind, RATES)
+        if not self.rates:
+            object.__setattr__(self, "rates", RATES[self.kind])
         whole("seeds", self.seeds, 2, MOST_SEEDS)
         whole("sweep_seeds", self.sweep_seeds, 1, MOST_SEEDS)
         for rate in self.rates:
             positive("alpha", rate)
-        if not (self.worlds and self.entrants and self.rates):
-            raise ValueError("a comparison needs a world, an agent and a rate at least")
+        if not (self.worlds and self.entrants):
+            raise ValueError("a comparison needs a world and an agent at least")
         for world in self.worlds:
             for who in self.entrants:
                 made_of(self.spec(world, who, self.rates[0]))  # what can't run is said before anything does
 
     def learner(self, world: str, who: Entrant, rate: float, cohort: int) -> Learner:
-        """An agent with one rate."""
-        made = learner(
-            who.name, world, who.target, beta=self.beta, atoms=self.atoms, projection=self.projection,
-            predictor=self.predictor, cohort=cohort,
-        )  # fmt: skip
-        return with_rate(made, rate)
+        """A learner with one rate; what is not given is its kind's."""
+        given = {"beta": self.beta, "atoms": self.atoms, "predictor": self.predictor}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        options |= {"projection": self.projection, "cohort": cohort}
+        if self.kind == policy_iteration.NAME:
+            return policy_iteration.learner(who.name, world, who.target, rate, **{"beta": rate} | REPLAY | options)
+        return agents.learner(who.name, world, who.target, rate, **options)
 
     def spec(self, world: str, who: Entrant, rate: float, sweep: bool = False) -> RunSpec:
         """A run of the sweep, or of the lanes that are reported."""

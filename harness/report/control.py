@@ -18,7 +18,6 @@ from harness.report.markup import FORMATS, Cell, colophon, document, figure_elem
 from harness.report.panels import at_step
 from harness.report.readings import Reading, Readings
 from harness.report.styles import COLOURS
-from harness.worlds.world import find_world
 
 
 def write(found: ControlComparison, command: str, out: Path) -> Path:
@@ -94,9 +93,11 @@ def laws(found: ControlComparison, world: str) -> Figure:
     """Z(s, a) at the state whose observation is 0, a panel per action."""
     contest = found.contest
     here = [(i, entry) for i, entry in enumerate(found.at(world)) if entry.lanes.law.shape[1]]
-    how = contest.learner(world, here[0][1].who, contest.rates[0], 1).control
+    made = contest.learner(world, here[0][1].who, contest.rates[0], 1)
+    how = made.control or made.iteration
     assert how is not None
-    z = CdfTarget(how.v_min, how.v_max, contest.atoms).support
+    z = CdfTarget(how.v_min, how.v_max, made.atoms).support
+    actions = here[0][1].lanes.law.shape[1] // (len(z) - 1)  # policy iteration keeps the greedy one's
 
     def panel(action: int) -> Panel:
         def draw(axis: Any) -> Readings:
@@ -113,14 +114,14 @@ def laws(found: ControlComparison, world: str) -> Figure:
             axis.legend(frameon=False, fontsize="small")
             return Readings(lambda x: f"return at most {x:.3g}", curves)
 
-        return Panel(f"action {action}", draw, named=True)
+        return Panel(f"action {action}" if actions > 1 else "the greedy action", draw, named=True)
 
     text = (
-        "The last law of the return of each action where every observation is 0 (CartPole upright, in the middle, at "
+        "The last law of the return of an action where every observation is 0 (CartPole upright, in the middle, at "
         "rest), as cumulative distribution functions: medians over seeds, bands from the tenth to the ninetieth "
         "percentile."
     )
-    panels = tuple(map(panel, range(find_world(world).actions)))
+    panels = tuple(map(panel, range(actions)))
     return Figure(_name("law", world), f"The law of Z(s, a) in {world}", text, panels)
 
 
@@ -140,7 +141,7 @@ def _band(axis: Any, entry: Earnings, curves: Floats, i: int, label: str = "", d
     return Reading(mark, name, steps.tolist(), said)
 
 
-COLUMNS = ("agent", "rate of Adam", "return, last fifth: median", "mean", "standard deviation", "mean over all steps",
+COLUMNS = ("agent", "α", "return, last fifth: median", "mean", "standard deviation", "mean over all steps",
            "diverged", "µs per step")  # fmt: skip
 
 

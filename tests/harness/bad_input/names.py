@@ -164,7 +164,7 @@ CHOICES = {
     "--target": ((RUN, SWEEP, CERTIFY), ("cfd", "Value", "", "value,cdf ,x", "quantile"), "target"),
     "--targets": ((COMPARE,), ("cfd", "", ",", "value,cfd", "VALUE"), "target"),
     "--projection": ((RUN, SWEEP, COMPARE, CERTIFY), ("neerest", "", "Cramer", "c51"), "projection"),
-    "--learner": ((RUN,), ("polcy-iteration", "", "Agent", "dqn"), "learner"),
+    "--learner": ((RUN, COMPARE), ("polcy-iteration", "", "Agent", "dqn"), "learner"),
     "--schedule": ((RUN, SWEEP, COMPARE), ("constnat", "", "robbins_monro", "linear", "0.5"), "schedule"),
     "--executor": ((RUN, SWEEP, COMPARE, SUITE, EXPLAIN), ("pol", "", "Pool", "threads", "dask"), "executor"),
     "--profile": ((SUITE, EXPLAIN), ("c", "", "CI", "quick", "ci,full"), "profile"),

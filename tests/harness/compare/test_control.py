@@ -1,6 +1,7 @@
 """Agents compared: planted lanes are judged right, and the command does what it says."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,6 +63,39 @@ def test_published_agents_have_their_own_target_and_rules_have_each():
         Entrant("greedy_gq(0.5)", "value"),
         Entrant("greedy_gq(0.5)", "cdf"),
     )
+
+
+def test_policy_iteration_is_compared_with_its_own_steps_networks_and_replay():
+    named = ControlContest(("cartpole-v0",), entrants(("gtd2",), ("value", "cdf")), 100, 4, kind="policy-iteration")
+    value, law = (named.learner("cartpole-v0", named.entrants[i], rate, 2) for i, rate in enumerate((0.03, 0.1)))
+    assert named.rates == (0.01, 0.03, 0.1, 0.3)
+    assert (value.alpha, value.beta, value.predictor.hidden) == (0.03, 0.03, (30,))
+    assert (law.alpha, law.beta, law.predictor.hidden, law.atoms) == (0.1, 0.1, (50,), 30)
+    assert (law.iteration.capacity, law.iteration.batch, law.control) == (10_000, 8, None)
+    given = replace(named, beta=0.5, atoms=11).learner("cartpole-v0", named.entrants[1], 0.1, 2)
+    assert (given.beta, given.atoms) == (0.5, 11)
+
+
+def test_what_can_not_iterate_over_policies_is_said_before_anything_runs():
+    for worlds, names, says in (
+        (("baird",), ("gtd2",), "no world 'baird'"),
+        (("cartpole-v0",), ("dqn",), "policy iteration takes a rule"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            ControlContest(worlds, entrants(names, ("cdf",)), 100, 4, kind="policy-iteration")
+
+
+def test_a_report_of_policy_iteration(tmp_path):
+    done = dgtd(
+        "compare", *SMALL, "--rules", "tdc", "--targets", "value,cdf", "--learner", "policy-iteration", "--atoms", "7",
+        "--out", str(tmp_path / "out"), "--store", str(tmp_path / "s.sqlite"), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(found["worlds"]["cartpole-v0"]) == {"tdc", "distributional tdc"}
+    assert "--learner policy-iteration" in found["command"]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "the greedy action" in page
 
 
 def test_sweep_and_reported_lanes_share_no_seed():
