@@ -93,10 +93,13 @@ def directions_error(name: str, setting: Setting, fault: str = "") -> Finding:
     theta, frozen = (engine.start(generators(setting.seed, range(2), suite="control", which=i)) for i in range(2))
     w = rng.normal(size=theta.shape)
     x, x_next = rng.normal(size=(2, 2, 8, 4)).astype(np.float32)
-    drawn = Transitions(
-        x, x_next, rng.integers(2, size=(2, 8)),
-        rng.choice([-0.7, 0.0, 1.0, 2.35, 14.0], (2, 8)), rng.choice([0.0, 0.9], (2, 8)),
-    )  # fmt: skip
+    reward, discount = rng.choice([-0.7, 0.0, 1.0, 2.35, 14.0], (2, 8)), rng.choice([0.0, 0.9], (2, 8))
+    action = rng.integers(2, size=(2, 8))
+    # Whatever the seed: two with the same reward, of which one ends; and two that lead to one place, by either action.
+    # Their reward is one that leaves the law on the grid: beyond it, a law is the same whatever follows.
+    reward[:, :4], discount[:, :4] = 1.0, (0.9, 0.0, 0.9, 0.9)
+    x_next[:, 3], action[:, 2:4] = x_next[:, 2], (0, 1)
+    drawn = Transitions(x, x_next, action, reward, discount)
     g_theta, g_w, _ = engine.gradients(theta, w, drawn, None if row is None else frozen)
     worst = 0.0
     for lane in range(2):
