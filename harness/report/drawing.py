@@ -122,9 +122,9 @@ def _fill(panel: Panel, axis: Any) -> Readings | None:
 
 
 def _legend(drawn: Any, axes: list[Any], columns: int) -> float:
-    """One legend below all panels; returns its height in inches. The page has buttons instead."""
+    """One legend below all panels that have none; returns its height in inches. The page has buttons instead."""
     handles: dict[str, Any] = {}
-    for axis in axes:
+    for axis in (each for each in axes if each.get_legend() is None):
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if not handles:
