@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numba as nb
@@ -168,7 +169,24 @@ class CompiledLoop(ABC):
         self.run(state, 1, alpha, beta)
 
 
-_functions: dict[str, object] = {}
+class Address:
+    """A compiled rule whose address was looked up once: numba looks up a function's at every call, in 0.1 ms."""
+
+    _numba_type_ = kernels.RuleFunction
+
+    def __init__(self, function: Any) -> None:
+        self._function = function  # keeps the code alive
+        found = function.get_compile_result(kernels.RULE_SIGNATURE)
+        self._address = int(found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name))
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    def __call__(self, delta: float, u: float, rho: float) -> Any:
+        return self._function(delta, u, rho)
+
+
+_functions: dict[str, Address] = {}
 
 
 @overload(np.clip)
@@ -179,10 +197,10 @@ def _clip_numbers(a, a_min, a_max):  # type: ignore[no-untyped-def]
     return None
 
 
-def rule_as_data(rule: Rule, ratios: Floats) -> tuple[Floats, object]:
+def rule_as_data(rule: Rule, ratios: Floats) -> tuple[Floats, Address]:
     """The rule as the kernels take it: coefficients [ratios, 3, 2], or compiled code for a nonlinear rule."""
     if rule.linear:
-        return np.array([rule.coefficients(rho) for rho in ratios]).reshape(-1, 3, 2), kernels.no_rule.dispatcher
+        return np.array([rule.coefficients(rho) for rho in ratios]).reshape(-1, 3, 2), _no_rule()
     key = rule.source_hash
     if key not in _functions:
         inner = compiled_with_helpers(rule.function, nb.njit)
@@ -192,11 +210,16 @@ def rule_as_data(rule: Rule, ratios: Floats) -> tuple[Floats, object]:
             return (float(p), float(t), float(q))
 
         try:
-            _functions[key] = nb.njit(kernels.RULE_SIGNATURE)(plain)
+            _functions[key] = Address(nb.njit(kernels.RULE_SIGNATURE)(plain))
         except nb.core.errors.NumbaError as error:
             first = str(error).strip().splitlines()[0]
             raise ValueError(f"rule {rule.name!r} is not arithmetic that numba compiles: {first}") from error
     return np.zeros((len(ratios), 3, 2)), _functions[key]
+
+
+@cache
+def _no_rule() -> Address:
+    return Address(kernels.no_rule.dispatcher)
 
 
 def default_threads() -> int:

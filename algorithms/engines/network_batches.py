@@ -14,7 +14,7 @@ from numba import types
 from algorithms.checks import Floats, Integers, finite
 from algorithms.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
 from algorithms.engines.compiled_loop import rule_as_data
-from algorithms.engines.kernels import RULE_SIGNATURE, Lookup, RuleFunction, Sample, Samples, project
+from algorithms.engines.kernels import Lookup, RuleFunction, Sample, Samples, project
 from algorithms.engines.network_heads import at_the_head, atoms_of
 from algorithms.engines.network_kernels import Network, collect, descend, forward, room, units_of
 from algorithms.engines.small import SmallEngine
@@ -82,27 +82,13 @@ class Lesson(NamedTuple):
     rho: Floats
 
 
-class Address:
-    """A compiled rule whose address was looked up once: numba looks up a function's at every call, in 0.1 ms."""
-
-    _numba_type_ = RuleFunction
-
-    def __init__(self, function: Any) -> None:
-        self._function = function  # keeps the code alive
-        found = function.get_compile_result(RULE_SIGNATURE)
-        self._address = int(found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name))
-
-    def __wrapper_address__(self) -> int:
-        return self._address
-
-
 class BatchLearner:
     """A small engine that is handed its transitions. What a reward, a discount or a ratio leads to is kept."""
 
     def __init__(self, engine: SmallEngine) -> None:
         self.engine = engine
         self._room = (np.zeros((2, 1, engine.weights), engine.dtype), *room(engine.network, engine.target.outputs + 1))
-        self._function = Address(rule_as_data(engine.rule, np.ones(1))[1])
+        self._function = rule_as_data(engine.rule, np.ones(1))[1]
         self._shifts, self._ratios = _Kept(self._shift), _Kept(self._coefficients)
 
     def _shift(self, keys: Floats) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from torch import Tensor
 from algorithms.checks import Floats
 from algorithms.engines.compiled_loop import rule_as_data
 from algorithms.engines.kernels import Lookup, Samples
-from algorithms.engines.network_batches import Address, Update, learn_lanes
+from algorithms.engines.network_batches import Update, learn_lanes
 from algorithms.engines.network_kernels import room
 from algorithms.engines.small import SmallEngine
 from algorithms.engines.tensors import TensorBatch
@@ -52,7 +52,7 @@ class OneTransition:
     def __init__(self, small: SmallEngine) -> None:
         self.small = small
         self._room = (np.zeros((2, 1, 0), small.dtype), *room(small.network, small.target.outputs + 1))
-        self._function = Address(rule_as_data(small.rule, np.ones(1))[1])
+        self._function = rule_as_data(small.rule, np.ones(1))[1]
         self._died = np.full(1, -1)
 
     def step(self, theta: Floats, w: Floats, data: TensorBatch, alpha: Any, beta: Any) -> Tensor:

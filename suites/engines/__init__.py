@@ -12,7 +12,7 @@ from suites.engines import agreement, by_hand, identity, numbers, streams
 from suites.engines.curves import CASES, curve, other_step
 from suites.engines.directions import KINDS, MODULES, NETS, SOURCE, linear_directions, network_directions
 from suites.engines.directions import network_is_written_out as net_is_written_out
-from suites.engines.loops import LOOPS, loop, loop_is_written_out, own_sizes
+from suites.engines.loops import LOOPS, loop, loop_is_written_out, own_sizes, wide_rows
 from suites.engines.sampler import sampler
 from suites.engines.stored import PATHS, stored_path
 
@@ -38,7 +38,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         made += [linear_directions(COMPILED, "baird", target) for target in KINDS]
         made += [network_directions(FLAT, engine, "depth=1,tanh,pinned") for engine in ENGINES]
         made += [network_directions(COMPILED, "small", "depth=1,tanh,pinned")]
-        made += [own_sizes(engine) for engine in ENGINES]
+        made += [*(own_sizes(engine) for engine in ENGINES), wide_rows()]
         made += [*streams.claims(), *by_hand.claims(), *identity.claims(), *numbers.claims(), *agreement.claims()]
     return [*made, *(sampler(problem) for problem in ("collision", "random_mdp")), *controls()]
 

@@ -168,3 +168,49 @@ def sizes_are_own(engine: str, setting: Setting) -> Finding:
 
 def _rows(weights: Any, lanes: int) -> Floats:
     return np.stack([vector(weights, lane) for lane in range(lanes)])
+
+
+# ---------------------------------------------------------------------- rows longer than what a pass takes at once
+
+
+def wide_rows() -> Claim:
+    """Long rows take another way through the compiled pass."""
+    return Claim(
+        id="engines/small/wide",
+        says=f"the small engine's steps on layers of {WIDE_NET[0]} and {WIDE_NET[1]} units are the mlp engine's",
+        source="Algorithm 1",
+        check=wide_rows_agree,
+    )
+
+
+WIDE_NET = (520, 1030)  # units: more than one block of columns, and more than are prefetched
+
+
+def wide_rows_agree(setting: Setting) -> Finding:
+    """Two steps, so that the second starts from what the first has changed, with a w that is not 0 and decays."""
+    import torch
+
+    from algorithms.engines.loop import TorchLoop
+    from algorithms.engines.mlp import MlpEngine
+    from algorithms.engines.small import SmallEngine, SmallLoop
+    from algorithms.rules import tdrc
+    from algorithms.streams import generators, lane_streams
+    from harness.plugins import find_problem
+
+    world = find_problem("collision")
+    table, inputs, goal = world.mdp.table, world.mdp.features, world.target("cdf", 4)
+    rule, sizes = tdrc(0.5), (inputs.shape[1], *WIDE_NET)
+    small, mlp = SmallEngine(rule, sizes, goal), MlpEngine(rule, sizes, goal, compiled=False)
+    ours, theirs = SmallLoop(small, table, inputs), TorchLoop(mlp, table, inputs, goal)
+    theta, w = (small.init(generators(setting.seed, [0], part=part)) for part in ("theta", "w"))
+    streams = lane_streams(setting.seed, [0], purpose="wide")
+    state = ours.start(theta, streams)
+    state.w = w.copy()
+    torch_state = theirs.start([torch.as_tensor(layer.copy()) for layer in small.layers(theta)], streams)
+    torch_state.w = [torch.as_tensor(layer.copy()) for layer in small.layers(w)]
+    ours.run(state, 2, 0.3, 0.8)
+    theirs.run(torch_state, 2, 0.3, 0.8)
+    moved = np.concatenate([(state.theta - theta)[0, 0], (state.w - w)[0, 0]])
+    expected = [small.flat(end) - begin for end, begin in ((torch_state.theta, theta), (torch_state.w, w))]
+    error = off(moved[None], np.concatenate([part[0, 0] for part in expected])[None])
+    return exactly(error, PATH, f"after two steps what has changed is off by {error:.1e}")

@@ -18,6 +18,7 @@ from tests.problems import baird
 NETWORK = peers.Network(6, (50,), 30)
 LINEAR = CdfTarget(-1, 1, 30)
 LANES, STEPS = 64, 100
+LONG = 2000  # steps of a compiled network a call: a run hands over thousands at once
 
 
 def linear():
@@ -71,7 +72,7 @@ def network(step, lanes=1):
 def small():
     """The compiled loop, one lane, drawing its transitions; the peers take the same one again and again."""
     loop, state = small_loop((NETWORK.inputs, *NETWORK.hidden), NETWORK.atoms, 1)
-    return network(peers.Step(lambda: loop.run(state, STEPS, peers.SMALL, peers.SMALL, threads=1)), STEPS)
+    return network(peers.Step(lambda: loop.run(state, LONG, peers.SMALL, peers.SMALL, threads=1)), LONG)
 
 
 ENGINES = {

@@ -67,9 +67,23 @@ MUTANTS = (
     Mutant(
         "small: in a run theta's step forgets the tangent's rows",
         KERNELS,
-        "through += aux[j] * e[j]\n                    row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]",
-        "through += aux[j] * e[j]\n                    row[j] += h * c[j] + h_next * c_next[j]",
+        "through += aux[j] * e[j]\n                        row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]",
+        "through += aux[j] * e[j]\n                        row[j] += h * c[j] + h_next * c_next[j]",
         ("claim:engines/small/loop/plain/gtd2",),
+    ),
+    Mutant(
+        "small: of a long row only the last block adds to the cotangents",
+        KERNELS,
+        "                        on_next += unit.c_next[here]\n",
+        "",
+        ("claim:engines/small/wide",),
+    ),
+    Mutant(
+        "small: a block's rows are those of the first",
+        KERNELS,
+        "begin, length, top = net.weight[layer] + left,",
+        "begin, length, top = net.weight[layer],",
+        ("claim:engines/small/wide",),
     ),
     Mutant(
         "small: kappa's decay ignored in a run",
