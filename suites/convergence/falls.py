@@ -14,7 +14,7 @@ from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.spec import PredictorSpec, Request, StepSchedule
 from harness.runs.trial import Trial
 from suites.runs import request
-from suites.stability import few_diverge
+from suites.stability.lanes import few_diverge
 
 SOURCE = "Theorem 2"
 FALL = {"J": 0.4, "gradient": 0.7}  # of the start, in 10⁶ lane-steps (ci)

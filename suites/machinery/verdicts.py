@@ -114,7 +114,7 @@ def planted(verdict: Verdict, false_alarm: float) -> Finding:
 
 def certificates_are_contradicted(setting: Setting) -> Finding:
     """Each class of certificate with no, half and all lanes lost."""
-    from suites.stability import contradicts
+    from suites.stability.lanes import contradicts
 
     expected = {
         "stable": (False, True, True),

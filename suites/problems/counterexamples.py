@@ -36,14 +36,15 @@ def baird() -> Problem:
     return Problem(mdp, "Baird's star, 7 states", "Baird 1995; Sutton & Barto, 2nd ed., §11.2", (-1.0, 1.0))
 
 
-def two_state() -> Problem:
-    """θ → 2θ: two states, one feature; TD's mean diverges at every step size."""
+def two_state(right: float = 0.5) -> Problem:
+    """θ → 2θ: two states, one feature; TD's mean diverges at every step size. Behaviour goes right with this chance."""
+    within("right", right, 0.0, 1.0)
     rows = [(s, to, 1.0, to, 0.0, False) for s in (0, 1) for to in (0, 1)]
     mdp = FiniteMDP(
         name="two_state",
         transitions=Transitions.of(rows),
         gamma=0.9,
-        behaviour=np.full((2, 2), 0.5),
+        behaviour=np.tile([1 - right, right], (2, 1)),
         target=np.tile([0.0, 1.0], (2, 1)),
         features=np.array([[1.0], [2.0]]),
         theta_initial=np.array([10.0]),

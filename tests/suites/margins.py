@@ -12,7 +12,7 @@ from algorithms.targets import target_class
 from harness.judging.claims import Setting
 from harness.runs.learning import Learning
 from harness.runs.trial import simulate
-from suites.stability import RULES, STEPS, Lanes
+from suites.stability.lanes import RULES, STEPS, Lanes
 
 LANES = 64
 

@@ -12,8 +12,10 @@ from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.spec import FAR
 from harness.runs.trial import Trial
-from suites import evaluation, rates, stability
+from suites import evaluation, rates
 from suites.convergence import falls
+from suites.stability import lanes as stability
+from suites.stability.spiral import size_falls
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
 SETTING = Setting("ci", 0, 1e-4)
@@ -119,7 +121,7 @@ def test_a_diverged_lane_keeps_a_fall_from_passing(make, metric, broken):
 
 
 def test_on_the_spiral_the_end_and_the_highest_point_both_count():
-    down, judge = line(70, 60, 7), stability.size_falls
+    down, judge = line(70, 60, 7), size_falls
     assert verdict(judge, trial(size=down)) is PASS
     for wrong in (line(70, 70, 70), line(7, 60, 70), line(70, 7000, 7), line(70, np.nan, 7), line(70, 60, np.inf)):
         assert verdict(judge, trial(size=wrong)) is FAIL

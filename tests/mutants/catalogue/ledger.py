@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 LEDGER = "harness/judging/ledger.py"
-STABILITY = "suites/stability.py"
+STABILITY = "suites/stability/lanes.py"
 
 MUTANTS = (
     Mutant(

@@ -1,0 +1,193 @@
+"""What is exact about stability: radii, the growth of second moments, large ratios, and a fixed point that is bad.
+
+Nothing here is sampled.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from algorithms.checks import Floats
+from algorithms.rule import Promise, Rule
+from algorithms.rules import gtd2, gtd2_sb, td
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, exactly, largest
+
+OURS = "ours"
+SAME = 1e-9  # relative: two computations of one number
+# Step sizes α = β: second moments of most rules shrink at the first and grow at the second.
+GROWTH_STEPS = (0.02, 0.3)
+GROWTH_TIMES = np.array([0, 200, 400, 800, 1600, 3200])
+# The behaviour policy goes right with chance 1/ρ where the target policy always does.
+RATIOS = (8, 64)
+STEEPEST = 1.5  # largest stable α ∝ ρ^-exponent; 1.0 for GTD2 and 1.3 for TDC, infinite for a rule that is never stable
+
+
+def claims(rules: tuple[Rule, ...]) -> list[Claim]:
+    """About these rules; the rest is about ours."""
+    made = []
+    for rule in rules:
+        if rule.linear:
+            made += [growth(rule, problem) for problem in ("two_state", "tsitsiklis_van_roy")]
+            made.append(large_ratios(rule))
+    return [
+        *made,
+        trajectory(gtd2, True, "stable on independent transitions, diverging along a trajectory"),
+        trajectory(gtd2_sb, False, "stable on both: ρ(δ − u) does not notice the trajectory"),
+        kolter(),
+        Claim(
+            id="stability/control/growth/mean",
+            says="GTD2 on θ → 2θ: the square of the mean's radius, taken for the growth of the second moment",
+            source=OURS,
+            check=partial(growth_is_the_radius, gtd2, "two_state", of_mean=True),
+            control=True,
+        ),
+        Claim(
+            id="stability/control/large-rho/td",
+            says="semi-gradient TD on θ → 2θ has a stable α at every ρ",
+            source=OURS,
+            check=partial(stable_steps_last, td),
+            control=True,
+        ),
+    ]
+
+
+# ---------------------------------------------------------------------- the growth of second moments
+
+
+def growth(rule: Rule, problem: str) -> Claim:
+    """Two computations that share no code: the certificate's operator, and the exact learning curve."""
+    return Claim(
+        id=f"stability/{problem}/value/{rule.name}/growth",
+        says=f"{rule.name} on {problem}: far out a step multiplies E MSPBE by the certificate's mean-square radius",
+        source=OURS,
+        check=partial(growth_is_the_radius, rule, problem),
+        rule=rule,
+    )
+
+
+def growth_is_the_radius(rule: Rule, problem: str, setting: Setting, of_mean: bool = False) -> Finding:
+    """At both step sizes, on independent transitions and, where there are some, along trajectories."""
+    from harness.oracle.certificates import Dynamics, mean_square
+    from harness.oracle.moments import Moments
+    from harness.plugins import find_problem
+
+    world = find_problem(problem)
+    places = [(world.mdp.with_(weights=world.mdp.d), False)]
+    if world.mdp.weights is None:
+        places.append((world.mdp, True))
+    worst, words = 0.0, []
+    for mdp, along in places:
+        for step in GROWTH_STEPS:
+            dynamics = Dynamics(rule, mdp, world.target(), step, step)
+            radius = mean_square(dynamics, trajectory=along).radius
+            if of_mean:
+                radius = float(np.abs(np.linalg.eigvals(dynamics.mean)).max() ** 2)
+            grown = late_factor(Moments(rule, mdp, world.target()).run(step, step, GROWTH_TIMES).of("rmspbe"))
+            worst = largest(worst, abs(grown / radius - 1))
+            words.append(f"{grown:.6f} at α = β = {step:g}{' along a trajectory' if along else ''}")
+    return exactly(worst, SAME, f"E MSPBE changes by {', '.join(words)}; the radius is off by {worst:.1e}")
+
+
+def late_factor(curve: Floats) -> float:
+    """Per step, between the last two times at which it is an ordinary number. NaN if there are no two."""
+    usable = np.flatnonzero(np.isfinite(curve) & (curve > 1e-200) & (curve < 1e200))
+    if len(usable) < 2:
+        return float("nan")
+    before, after = usable[-2:]
+    return float((curve[after] / curve[before]) ** (1 / (GROWTH_TIMES[after] - GROWTH_TIMES[before])))
+
+
+# ---------------------------------------------------------------------- behaviour far from the target policy
+
+
+def large_ratios(rule: Rule) -> Claim:
+    """ρ multiplies what a step does, and a step must shrink with it."""
+    return Claim(
+        id=f"stability/two_state/value/{rule.name}/large-rho",
+        says=f"{rule.name} on θ → 2θ: the largest stable α = β falls no faster than ρ^-{STEEPEST:g}",
+        source=OURS,
+        check=partial(stable_steps_last, rule),
+        rule=rule,
+        promise=Promise.STABLE,
+    )
+
+
+def stable_steps_last(rule: Rule, setting: Setting) -> Finding:
+    """The exponent between two ratios; infinite where no step size is stable."""
+    edges = [largest_stable(rule, ratio) for ratio in RATIOS]
+    exponent = np.inf if min(edges) == 0 else float(np.log(edges[0] / edges[1]) / np.log(RATIOS[1] / RATIOS[0]))
+    found = ", ".join(f"{edge:.4g} at ρ = {ratio}" for edge, ratio in zip(edges, RATIOS, strict=True))
+    return exactly(exponent, STEEPEST, f"the largest stable α is {found}: exponent −{exponent:.2f}")
+
+
+def largest_stable(rule: Rule, ratio: int) -> float:
+    """By halving, on independent transitions; 0 if not even the smallest is stable."""
+    from harness.oracle.certificates import Dynamics, mean_square
+    from harness.plugins import find_problem
+
+    world = find_problem(f"two_state(right={1 / ratio})")
+    mdp = world.mdp.with_(weights=world.mdp.d)
+
+    def stable(step: float) -> bool:
+        return mean_square(Dynamics(rule, mdp, world.target(), step, step)).high < 1
+
+    low, high = 1e-6, 4.0
+    if not stable(low):
+        return 0.0
+    while high / low > 1.001:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
+
+
+# ---------------------------------------------------------------------- independent transitions and trajectories
+
+
+def trajectory(rule: Rule, differs: bool, words: str) -> Claim:
+    """Independent transitions and a trajectory, told apart by the exact radius."""
+    return Claim(
+        id=f"stability/two_state/value/trajectory/{rule.name}",
+        says=f"{rule.name} at α = 0.01, β = 0.2 on θ → 2θ: {words}",
+        source="ours: the paper assumes independent transitions",
+        check=partial(radii_differ, rule, differs),
+    )
+
+
+def radii_differ(rule: Rule, differs: bool, setting: Setting) -> Finding:
+    """Two mean-square radii, on two sides of 1 or on one."""
+    from harness.oracle.certificates import Dynamics, mean_square
+    from harness.plugins import find_problem
+
+    world = find_problem("two_state")
+    dynamics = Dynamics(rule, world.mdp, world.target(), 0.01, 0.2)
+    pooled, along = mean_square(dynamics), mean_square(dynamics, trajectory=True)
+    words = f"mean-square radius {pooled.radius:.6f} on independent transitions, {along.radius:.6f} along a trajectory"
+    as_said = pooled.high < 1 and (along.low > 1 if differs else along.high < 1)
+    return exactly(0.0 if as_said else 1.0, 0.5, words)
+
+
+# ---------------------------------------------------------------------- Kolter
+
+
+def kolter() -> Claim:
+    """A bad state distribution ruins the fixed point itself."""
+    return Claim(
+        id="stability/kolter/bad-fixed-point",
+        says="on Kolter's states the TD fixed point itself is bad: its value error is over 10⁵ times the best",
+        source="Kolter 2011",
+        check=fixed_point_is_bad,
+    )
+
+
+def fixed_point_is_bad(setting: Setting) -> Finding:
+    """Value errors of θ_TD and of the best θ."""
+    from harness.plugins import find_problem
+
+    mdp = find_problem("kolter").mdp
+    X, D = mdp.features, np.diag(mdp.d)
+    best = np.linalg.solve(X.T @ D @ X, X.T @ D @ mdp.v)
+    ratio = mdp.msve(X @ mdp.theta_td) / mdp.msve(X @ best)
+    return exactly(1 / ratio, 1e-5, f"value error of θ_TD is {ratio:.3g} times that of the best θ")
