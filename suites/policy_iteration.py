@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from algorithms import rules
@@ -23,7 +22,7 @@ from algorithms.rule import Rule
 from algorithms.targets import CdfTarget, Target
 from harness.compare.agents import run_spec
 from harness.compare.policy_iteration import learner
-from harness.compare.space import learner_at, points
+from harness.compare.space import learner_at
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import proportion_interval
 from harness.judging.verdicts import Finding, below, exactly, largest, unlikely
@@ -34,9 +33,11 @@ from harness.runs.iterating import Iterating, Walk
 from harness.runs.job import Job
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
-from suites import figure_one, iteration_steps
+from suites import every_step, figure_one, iteration_steps
 from suites.control import LEARNS
-from suites.figure_one import CHOSEN, SEARCHED, SOURCE, V0, shown
+from suites.every_step import EveryStep
+from suites.figure_one import SOURCE
+from suites.figure_one_search import V0, chosen, shown
 from suites.figure_three import final_returns
 
 FINITE, ATOMS = "finite_cartpole", 30
@@ -72,7 +73,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         made += [fixed_point(name, kind) for kind in ("value", "cramer", "nearest")]
     made += [fixed_point("tdc", kind, fault) for kind in ("value", "cramer") for fault in FAULTS]
     made += [*iteration_steps.claims(), learns("tdc"), learns("gtd2", "w-never-moves")]
-    return [*made, *figure_one.claims()]
+    return [*made, *figure_one.claims(), *every_step.claims()]
 
 
 # ---------------------------------------------------------------------- which policy, which action
@@ -88,15 +89,6 @@ def frozen(episodes: int, fault: str = "") -> Claim:
         check=partial(changes_out_of_turn, episodes, fault),
         control=bool(fault),
     )  # fmt: skip
-
-
-class EveryStep(Evaluators):
-    """A control: the policy is what has been learnt so far."""
-
-    def close(self, ended: NDArray[np.bool_], epsilon: float) -> None:
-        """As if every step ended an evaluation."""
-        super().close(ended, epsilon)
-        self.policy[:] = self.theta
 
 
 def changes_out_of_turn(episodes: int, fault: str, setting: Setting) -> Finding:
@@ -269,7 +261,7 @@ def learns(name: str, fault: str = "") -> Claim:
 
 def at_its_point(name: str, still: bool, setting: Setting) -> list[Need]:
     """Lanes at the point that the rule's search chose."""
-    made = learner_at(points(SEARCHED)[CHOSEN[name, "value"]], name, "value", V0, cohort=LANES)
+    made = learner_at(chosen((name, "value")), name, "value", V0, cohort=LANES)
     made = replace(made, beta=STILL) if still else made
     return [Request(run_spec(V0, made, STEPS, setting.seed, "learns"), LANES)]
 
