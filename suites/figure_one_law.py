@@ -28,7 +28,7 @@ from suites.figure_one_search import V0, shown
 
 SOURCE = "Figure 1, right"
 RULES = ("gtd2", "tdc")
-ROLLOUTS = 400  # per lane: the Cramér distance of two such samples of one law is about 0.05
+ROLLOUTS = 400  # per lane
 NEAR = 0.25  # of ∫(F − G)² at the first weights; set before a law was looked at
 Evidence = dict[str, Any]
 

@@ -19,11 +19,12 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Line:
-    """A curve's name, its place among the colours, and whether it is dashed."""
+    """A curve: its name and place in the legend; whether it is dashed; `like`: the place whose colour it shares."""
 
     name: str
     place: int
     dashed: bool = False
+    like: int | None = None
 
     @property
     def mark(self) -> str:
@@ -33,7 +34,8 @@ class Line:
     @property
     def style(self) -> dict[str, Any]:
         """Arguments for matplotlib's plot."""
-        colour, dash = COLOURS[self.place % len(COLOURS)], "--" if self.dashed else "-"
+        place = self.place if self.like is None else self.like
+        colour, dash = COLOURS[place % len(COLOURS)], "--" if self.dashed else "-"
         return {"color": colour, "lw": 1.6, "gid": self.mark, "label": self.name, "linestyle": dash}
 
 
@@ -85,5 +87,7 @@ def spreads(title: str, lanes: list[Lanes], ylabel: str, xlabel: str = "steps", 
 
 def _finished(axis: Any, curves: list[Reading], xlabel: str, ylabel: str, log: bool) -> Readings:
     axis.set(xlabel=xlabel, ylabel=ylabel, **({"yscale": "log"} if log else {}))
+    axis.yaxis.labelpad = 1.0  # beside numbers such as 0.001 a label would leave the panel
+    axis.locator_params(axis="x", nbins=5)
     axis.legend(frameon=False, fontsize="small")
     return Readings(at_step, curves)

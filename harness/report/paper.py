@@ -6,6 +6,7 @@ drawn of which runs. Nothing here knows which figures there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -95,7 +96,7 @@ def write(shown: list[Shown], setting: Setting, command: str, out: Path) -> Path
 def _head(shown: list[Shown], setting: Setting) -> list[str]:
     lines = [f"Figure {each.figure.number}, {each.figure.title}: {each.verdicts or 'no claims'}." for each in shown]
     more = (
-        "This is a quick look, with a third of the seeds: most statements stay INCONCLUSIVE. "
+        "This is a quick look, in worlds with a third of the seeds: most statements stay INCONCLUSIVE. "
         "<code>--profile full</code> takes 30 seeds. "
         if setting.profile == "ci"
         else ""
@@ -130,7 +131,7 @@ def _verdicts(shown: Shown) -> str:
         for claim in each.claims:
             entry = shown.entries.get(claim.id)
             if entry is not None:
-                estimate = span(entry.finding) if entry.finding else "–"
+                estimate = _estimate(entry)
                 rows.append(
                     [(text, text, False) for text in (each.says, claim.says, entry.status, estimate, entry.words)]
                 )
@@ -141,3 +142,11 @@ def _verdicts(shown: Shown) -> str:
 
 
 TEXT = frozenset({0, 1, 2, 4})
+
+
+def _estimate(entry: Entry) -> str:
+    """With its interval, where these seeds are enough for one."""
+    finding = entry.finding
+    if finding is None:
+        return "–"
+    return span(finding) if math.isfinite(finding.low) and math.isfinite(finding.high) else f"{finding.estimate:.3g}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.judging.claims import Need, Setting
-from harness.report.bands import Lanes, Line, means, spreads
+from harness.report.bands import Lanes, means, spreads
 from harness.report.drawing import INK, Figure, Panel
 from harness.report.figures import law_quantiles
 from harness.report.paper import PaperFigure, Statement
@@ -16,7 +16,7 @@ from harness.runs.trial import Trial
 from suites import figure_one, figure_one_law
 from suites.figure_one_search import FINAL_LANES, FINALISTS, FORMS, LANES, SEARCHED, STEPS, V0, V1, shown
 from suites.figures.claims import stated
-from suites.figures.search import pictures
+from suites.figures.search import line, pictures
 
 WORLDS = (V0, V1)
 SENTENCES = {
@@ -73,17 +73,12 @@ def draw(evidence: list[Any]) -> list[Figure]:
     return [returns(trials), laws(found), *pictures()]
 
 
-def line(rule: str, target: str) -> Line:
-    """A form's: rules have colours, and values are dashed."""
-    return Line(shown(rule, target), list(FORMS).index((rule, target)), dashed=target == "value")
-
-
 def returns(trials: list[Trial]) -> Figure:
     """Left and middle."""
     panels = []
     lanes = [
         [
-            Lanes(line(*form), trial.times, trial.of("return").T)
+            Lanes(line(form), trial.times, trial.of("return").T)
             for form, trial in zip(FORMS, trials[i * len(FORMS) :], strict=False)
         ]
         for i in range(len(WORLDS))
@@ -103,7 +98,8 @@ def laws(found: dict[str, Any]) -> Figure:
     def panel(rule: str, law: dict[str, Any]) -> Panel:
         def draw_law(axis: Any) -> Readings:
             z, curves = law["z"], []
-            series = (("learnt", "what was learnt", line(rule, "cdf").style), ("sampled", "Monte Carlo", MONTE_CARLO))
+            learnt = line((rule, "cdf")).style | {"linestyle": "-"}
+            series = (("learnt", "what was learnt", learnt), ("sampled", "Monte Carlo", MONTE_CARLO))
             for name, label, style in series:
                 low, middle, high = law_quantiles(law[name])
                 axis.step(z, middle, where="post", **style | {"label": label})

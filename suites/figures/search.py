@@ -14,15 +14,21 @@ from suites.figure_one_search import FORMS, LANES, LEARNS, SEARCHED, STEPS, Form
 
 # Mean returns from .. on, as markers: Okabe and Ito's colours, and shapes for who sees none.
 CLASSES = ((-np.inf, "#999999", "x"), (LEARNS, "#56B4E9", "o"), (120.0, "#E69F00", "s"), (160.0, "#D55E00", "D"))
-CHOICES = (
+CHOICES = (  # 32 settings have the first, 32 the second
     ("replay", "online", lambda point: point.replayed),
-    ("decaying steps", "constant ones", lambda point: point.decaying),
+    ("decaying steps", "constant", lambda point: point.decaying),
     ("relu", "tanh", lambda point: point.activation == "relu"),
-    ("Γ", "no Γ", lambda point: point.bounded),
+    ("Γ", "without", lambda point: point.bounded),
     ("nearest", "cramer", lambda point: point.projection == "nearest"),
-    ("a pinned logit", "none", lambda point: point.pinned),
+    ("pinned logit", "free", lambda point: point.pinned),
 )
 OF_LAWS = 2  # the last of them, which values do not have
+
+
+def line(form: Form) -> Line:
+    """As everywhere: a rule has one colour, and its distributional form is dashed."""
+    values = [rule for rule, target in FORMS if target == "value"]
+    return Line(shown(*form), FORMS.index(form), dashed=form[1] == "cdf", like=values.index(form[0]))
 
 
 def pictures() -> list[Figure]:
@@ -35,11 +41,10 @@ def ranked() -> Figure:
 
     def draw(axis: Any) -> Readings:
         curves, place = [], np.arange(1, SEARCHED + 1)
-        for i, form in enumerate(FORMS):
-            line = Line(shown(*form), i, dashed=form[1] == "value")
-            best = np.sort(returns(form))[::-1]
-            axis.plot(place, best, **line.style)
-            curves.append(Reading(line.mark, line.name, place.tolist(), [f"{one:.0f}" for one in best]))
+        for form in FORMS:
+            best, here = np.sort(returns(form))[::-1], line(form)
+            axis.plot(place, best, **here.style)
+            curves.append(Reading(here.mark, here.name, place.tolist(), [f"{one:.0f}" for one in best]))
         axis.axhline(LEARNS, color=INK, lw=0.8, ls=":")
         axis.set(xlabel="settings, from a form's best to its worst", ylabel="mean return, last fifth")
         axis.legend(frameon=False, fontsize="small")
@@ -81,10 +86,10 @@ def _panel(form: Form) -> Panel:
 
 
 def by_choice(form: Form) -> str:
-    """One sentence: of the settings that work, how many have which choice."""
+    """Of the settings that work, how many have which choice."""
     works = [point for point, earned in zip(points(SEARCHED), returns(form), strict=True) if earned > LEARNS]
     listed = CHOICES if form[1] == "cdf" else CHOICES[:-OF_LAWS]
-    parts = [f"{_count(works, has)} with {yes}, {_count(works, has, False)} with {no}" for yes, no, has in listed]
+    parts = [f"{yes} {_count(works, has)}, {no} {_count(works, has, False)}" for yes, no, has in listed]
     name = shown(*form)
     return f"{name[0].upper()}{name[1:]} learns at {len(works)}: {'; '.join(parts)}."
 

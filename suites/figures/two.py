@@ -52,7 +52,7 @@ def draw(evidence: list[Any]) -> list[Figure]:
     for i, predictor in enumerate(evaluation.PREDICTORS):
         trials = evidence[i * each : (i + 1) * each]
         lanes = [
-            Lanes(Line(name, place, dashed=place == 0), trial.times, trial.of("rmspbe").T)
+            Lanes(Line(name, place, dashed=place > 0), trial.times, trial.of("rmspbe").T)
             for place, (name, trial) in enumerate(zip(names, trials, strict=True))
         ]
         count = max(count, len(lanes[0].curves))

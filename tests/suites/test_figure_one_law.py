@@ -105,6 +105,19 @@ def test_a_lane_that_diverged_is_far():
     assert distances(joined([some]))[0][0] == np.inf
 
 
+@pytest.mark.parametrize(("projection", "rests"), [("nearest", 250 / 29), ("cramer", 10.0)])
+def test_a_return_of_ten_is_out_of_reach_for_nearest(projection, rests):
+    """Why a law by the paper's projection can't be near: a reward of 1 for ever, from a mass at 0."""
+    import torch
+
+    target = CdfTarget(0, 10, 30, projection)
+    backup = target.shift([1.0], [0.9]).tensors(torch.float64)
+    F = torch.as_tensor(target.point_mass(0.0))[None]
+    for _ in range(1000):
+        F = backup.apply(F)
+    assert float(target.mean(F)[0]) == pytest.approx(rests, rel=1e-9)
+
+
 def test_jobs_are_the_cohorts_of_the_figures_lanes():
     from suites.figure_one import at_its_best
 

@@ -78,4 +78,4 @@ def test_the_search_is_shown_as_it_was(monkeypatch):
     assert len(scattered.panels) == len(FORMS)
     points = search.points(SEARCHED)[-2:]
     replayed = sum(point.replayed for point in points)
-    assert f"TDC learns at 2: {replayed} with replay, {2 - replayed} with online" in scattered.words
+    assert f"TDC learns at 2: replay {replayed}, online {2 - replayed}" in scattered.words
