@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PROFILE ?= ci
 # One thread a process: the engines parallelise over lanes, not inside a matrix product.
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup compare control browser test tests kernels lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
+.PHONY: help setup compare figures control browser test tests kernels lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -20,6 +21,9 @@ setup: $(READY)  ## create .venv and install, once
 
 compare: $(READY)  ## the main job: GTD2 against the distributional variants, with a report
 	$(BIN)/dgtd compare
+
+figures: $(READY)  ## the paper's Figures 1, 2 and 3 beside what it says of them, on one page (PROFILE=full: 30 seeds)
+	$(BIN)/dgtd figures --profile $(PROFILE)
 
 control: $(READY)  ## DQN, C51 and distributional Greedy-GQ on CartPole (Figure 3), with a report
 	$(BIN)/dgtd compare --problems cartpole-v0,cartpole-v1 --rules 'dqn,c51,greedy_gq(0.5)' --targets cdf \

@@ -16,6 +16,7 @@ from harness.commands import (
     diff,
     doctor,
     export,
+    figures,
     gate,
     new,
     problem,
@@ -48,7 +49,7 @@ app.add_typer(store.app, name="store")
 app.add_typer(world.app, name="world")
 for _command in (
     compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, curve.curve, run.run, run.runs,
-    export.export, diff.diff, doctor.doctor, gate.gate,
+    export.export, figures.figures, diff.diff, doctor.doctor, gate.gate,
 ):  # fmt: skip
     app.command(cls=Command)(_command)
 

@@ -1,38 +1,31 @@
 """Figure 1: policy iteration on CartPole, GTD2 and TDC against their distributional forms.
 
-The paper gives neither step sizes nor activation, replay or length. So every rule and form is searched over the same
-points (`harness.compare.space`) on lanes of their own, and compared at the best of them on fresh lanes.
+The paper gives neither step sizes nor activation, replay or length. So every rule and form is compared at the setting
+that a search chose for it (`suites.figure_one_search`), on lanes that the search has not seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from algorithms.checks import Floats
 from harness.compare.agents import run_spec
-from harness.compare.space import learner_at, points
-from harness.judging.claims import Claim, Judge, Need, Setting
-from harness.judging.statistics import Interval, paired, proportion_interval
+from harness.compare.space import learner_at
+from harness.judging.claims import Claim, Judge, Setting
+from harness.judging.statistics import Interval, paired
 from harness.judging.verdicts import Finding, below
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
+from suites import figure_one_law, figure_one_search
+from suites.figure_one_search import STEPS, V0, V1, Form, chosen, shown
 from suites.figure_three import SMALLER, final_returns, varies_less
 
-Form = tuple[str, str]  # a rule, and the target: value or cdf
-
 SOURCE = "Figure 1"
-V0, V1 = "cartpole-v0", "cartpole-v1"
-FORMS = (("gtd2", "value"), ("tdc", "value"), ("gtd2", "cdf"), ("tdc", "cdf"))
-STEPS, LANES, COHORT = 20_000, 30, 10
-SEARCHED, SEARCH_LANES = 16, 4
-# The best of 16 points for each form on v0, four lanes a point on seeds of their own. Found, and found again, by
-#     dgtd suite policy_iteration --profile paper --claim policy_iteration/cartpole-v0/value \
-#       --claim policy_iteration/cartpole-v0/cdf
-CHOSEN = {("gtd2", "value"): 7, ("tdc", "value"): 4, ("gtd2", "cdf"): 4, ("tdc", "cdf"): 6}
-LEARNS = 60.0  # random actions earn 22; what has learnt something earns more than this in the last fifth
+LANES, COHORT = 30, 10
 TENTHS = 10  # of the steps: what a lane's path is looked at in
 
 
@@ -57,12 +50,7 @@ def claims() -> list[Claim]:
                 figure(world, f"distributional-{rule}-rises-more-steadily", (rule, "cdf"), (rule, "value"),
                        "rises more steadily than", rises_more_steadily),
             ]  # fmt: skip
-    return made + [search(*form) for form in FORMS]
-
-
-def shown(rule: str, target: str) -> str:
-    """What a reader calls it."""
-    return f"distributional {rule.upper()}" if target == "cdf" else rule.upper()
+    return [*made, *figure_one_law.claims(at_its_best), *figure_one_search.claims()]
 
 
 # ---------------------------------------------------------------------- what the paper says
@@ -82,9 +70,10 @@ def figure(world: str, name: str, first: Form, second: Form, says: str, judge: J
 
 
 def at_its_best(form: Form, world: str, setting: Setting) -> Request:
-    """Thirty lanes, on worlds and exploration that all forms share; not those of the search."""
-    made = learner_at(points(SEARCHED)[CHOSEN[form]], *form, world, cohort=COHORT)
-    return Request(run_spec(world, made, STEPS, setting.seed, "figure 1"), LANES)
+    """Thirty lanes, ten for a quick look, on worlds and exploration that all forms share; not those of the search."""
+    made = learner_at(chosen(form), *form, world, cohort=COHORT)
+    lanes = COHORT if setting.profile == "ci" else LANES
+    return Request(run_spec(world, made, STEPS, setting.seed, "figure 1"), lanes)
 
 
 def early_returns(trial: Trial) -> Floats:
@@ -104,7 +93,7 @@ def steadiness(trial: Trial) -> Floats:
     return np.where(ways > 0, (path[-1] - path[0]) / np.where(ways > 0, ways, 1.0), 0.0)
 
 
-def compare(measure: Callable[[Trial], Floats], what: str, trials: list[Trial], setting: Setting) -> Finding:
+def compare(measure: Callable[[Any], Floats], what: str, trials: list[Any], setting: Setting) -> Finding:
     """The chance that a lane of the first form has less than its pair: below a half if the first has more."""
     first, second = map(measure, trials)
     found = paired(first, second, setting.false_alarm)
@@ -122,40 +111,3 @@ def deviates_less(trials: list[Trial], setting: Setting) -> Finding:
     """Of the return over the last fifth. What has learnt nothing varies little: the means are said, too."""
     first, second = map(final_returns, trials)
     return varies_less(first, second, f"; means {first.mean():.0f} and {second.mean():.0f}", setting)
-
-
-# ---------------------------------------------------------------------- the search
-
-
-def search(rule: str, target: str) -> Claim:
-    """The whole search of one form, on v0: how much of the space works, and which point is best."""
-    return Claim(
-        id=f"policy_iteration/{V0}/{target}/{rule}/search",
-        says=f"{shown(rule, target)} learns on {V0} at half or more of {SEARCHED} settings",
-        source="ours; the paper gives no step sizes",
-        needs=partial(searched, rule, target),
-        judge=partial(how_much_works, target),
-        figure=True,
-        profiles=("paper",),
-    )
-
-
-def searched(rule: str, target: str, setting: Setting) -> list[Need]:
-    """Every point, with a few lanes of its own."""
-    return [
-        Request(
-            run_spec(V0, learner_at(point, rule, target, V0, cohort=SEARCH_LANES), STEPS, setting.seed, "search"),
-            SEARCH_LANES,
-        )
-        for point in points(SEARCHED)
-    ]
-
-
-def how_much_works(target: str, trials: list[Trial], setting: Setting) -> Finding:
-    """The share of points whose mean return over the last fifth is not above LEARNS."""
-    means = np.array([final_returns(trial).mean() for trial in trials])
-    idle = proportion_interval(int((means <= LEARNS).sum()), len(means), 2 * setting.false_alarm)
-    order = np.argsort(-means, kind="stable")
-    best = [f"{i} ({means[i]:.0f}: {points(len(means))[i].shown(target)})" for i in order[:3]]
-    words = f"{int((means > LEARNS).sum())} of {len(means)} settings earn more than {LEARNS:g}; best: {'; '.join(best)}"
-    return below(idle, 0.5, setting.false_alarm, words, returns=means.tolist())

@@ -67,10 +67,11 @@ def ranking(name: str, first: str, second: str, says: str) -> Claim:
 
 
 def pair_of(first: str, second: str, setting: Setting) -> list[Need]:
-    """Thirty lanes of each, on the same worlds and exploration."""
+    """Thirty lanes of each, a third of them for a quick look, on the same worlds and exploration."""
     steps = 200_000 if setting.profile == "paper" else 50_000
+    lanes = COHORT if setting.profile == "ci" else 30
     return [
-        Request(run_spec(CARTPOLE, learner(name, CARTPOLE), steps, setting.seed, "ranking"), 30)
+        Request(run_spec(CARTPOLE, learner(name, CARTPOLE), steps, setting.seed, "ranking"), lanes)
         for name in (first, second)
     ]
 

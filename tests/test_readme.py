@@ -73,7 +73,8 @@ HOW: dict[str, list[str] | Elsewhere] = {
     "pytest --pyargs suites": Elsewhere("tests/suites/test_ledger.py", "test_pytest_collects_one_test_a_claim"),
 }  # fmt: skip
 MAKE = {
-    "compare": "dgtd compare", "test": "-m pytest", "mutants": "-m tests.mutants", "bench": "tests/benchmarks",
+    "compare": "dgtd compare", "figures": "dgtd figures", "test": "-m pytest", "mutants": "-m tests.mutants",
+    "bench": "tests/benchmarks",
     "asv": "asv run", "cost-picture": "docs/cost.png",
 }  # fmt: skip
 

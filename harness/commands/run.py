@@ -39,6 +39,8 @@ def run(
     seed: int = typer.Option(0, help="Root of every stream."),
     predictor: str | None = PredictorText,
     learner: str = typer.Option("agent", help="In a world: agent, or policy-iteration (SGD, online)."),
+    episodes: int | None = typer.Option(None, help="Policy iteration: episodes until the next policy (20)."),
+    explore: str | None = typer.Option(None, help="In a world: ε at first and at last, as in 0.1,0.02."),
     as_json: bool = AsJson,
 ) -> int:
     """Run one rule on one problem; lanes that are stored already are not run again."""
@@ -55,12 +57,15 @@ def run(
 
     chosen = None if predictor is None else parse(predictor)
     look_up("learner", learner, LEARNERS)
+    acts = _acts(learner, episodes, explore)
     if is_world(problem) or rule in PUBLISHED or learner != "agent":
         spec = _in_a_world(
             problem, rule, alpha, beta, steps, target, atoms, projection, chosen, seed, seeds, learner,
-            StepSchedule(schedule),
+            StepSchedule(schedule), acts,
         )  # fmt: skip
     else:
+        if acts:
+            raise ValueError(f"{', '.join(acts)} is for learners in a world, and {problem!r} is none")
         for name, value in (("alpha", alpha), ("beta", beta)):
             if value is None:
                 raise ValueError(f"Missing option '--{name}'.")
@@ -91,9 +96,26 @@ def run(
     return 2
 
 
+def _acts(learner: str, episodes: int | None, explore: str | None) -> dict[str, Any]:
+    """How a learner in a world acts, where it is said."""
+    made: dict[str, Any] = {}
+    if episodes is not None:
+        if learner != "policy-iteration":
+            raise ValueError("episodes are those of policy iteration: add --learner policy-iteration")
+        made["episodes"] = episodes
+    if explore is not None:
+        try:
+            first, last = (float(part) for part in explore.split(","))
+        except ValueError:
+            raise ValueError(f"explore must be two numbers separated by a comma, got {explore!r}") from None
+        made["explore"] = (first, last)
+    return made
+
+
 def _in_a_world(
     world: str, rule: str, alpha: float | None, beta: float | None, steps: int, target: str, atoms: int | None,
     projection: str, predictor: Any, seed: int, seeds: int, learner: str, schedule: Any,
+    acts: dict[str, Any],
 ) -> RunSpec:  # fmt: skip
     """A learner there, with the settings of its module where none are given."""
     from harness.compare import agents, policy_iteration
@@ -104,7 +126,7 @@ def _in_a_world(
     options = {name: value for name, value in given.items() if value is not None}
     if learner != "agent":
         options["schedule"] = schedule
-    made = module.learner(rule, world, target, projection=projection, cohort=min(10, seeds), **options)
+    made = module.learner(rule, world, target, projection=projection, cohort=min(10, seeds), **options | acts)
     spec = agents.run_spec(world, made, steps, seed)
     made_of(spec)
     return spec

@@ -19,7 +19,8 @@ ALPHAS = (0.003, 1.0)  # even in logarithms
 RATIOS = (0.1, 10.0)  # β/α, likewise
 REPLAY = {"capacity": 10_000, "batch": 8}
 DECAYING = StepSchedule("robbins-monro", offset=5_000)
-_DIMENSIONS = 5  # of seven, the 16 first points tie the sixth to the first and the seventh to the second
+RADIUS = 10.0  # of Γ: θ starts at 3.5 (values) and 5.5 (laws), and reaches 5 to 10 where it learns, 20 to 150 where not
+_DIMENSIONS = 5  # of seven, the 16 first points tie the sixth to the first, and the seventh to the second
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,14 @@ class Point:
     activation: str
     projection: str
     pinned: bool
+    bounded: bool = False  # by Γ
 
     def shown(self, target: str) -> str:
         """For readers."""
         words = ["replay" if self.replayed else "online", "decaying" if self.decaying else "constant", self.activation]
         if target == "cdf":
             words += [self.projection, *(["pinned"] if self.pinned else [])]
+        words += ["Γ"] if self.bounded else []
         return f"α {self.alpha:.3g}, β {self.beta:.3g}, {', '.join(words)}"
 
 
@@ -52,11 +55,11 @@ def points(count: int) -> list[Point]:
     for alpha, ratio, first, second, third in sobol.tolist():
         replayed, nearest = divmod(int(4 * first), 2)  # two choices in one dimension
         decaying, pinned = divmod(int(4 * second), 2)
-        relu = third >= 0.5
+        relu, bounded = divmod(int(4 * third), 2)
         size = _between(ALPHAS, alpha)
         made.append(
             Point(size, size * _between(RATIOS, ratio), bool(replayed), bool(decaying), "relu" if relu else "tanh",
-                  "nearest" if nearest else "cramer", bool(pinned))
+                  "nearest" if nearest else "cramer", bool(pinned), bool(bounded))
         )  # fmt: skip
     return made
 
@@ -71,6 +74,7 @@ def learner_at(point: Point, rule: str, target: str, world: str, **rest: Any) ->
     network = PredictorSpec("mlp", HIDDEN[target], point.activation, point.pinned and target == "cdf")
     schedule = DECAYING if point.decaying else StepSchedule()
     replay = REPLAY if point.replayed else {}
+    ball = {"radius": RADIUS} if point.bounded else {}
     return learner(
-        rule, world, target, point.alpha, point.beta, predictor=network, schedule=schedule, **law | replay | rest
+        rule, world, target, point.alpha, point.beta, predictor=network, schedule=schedule, **law | replay | ball | rest
     )

@@ -44,6 +44,7 @@ class Claim:
     control   a wrong algorithm that the same check must FAIL: the check's own proof that it can
     promise   what a rule must have promised for the claim to bind it
     figure    what a figure of the paper shows: if it does not hold here, that is a finding, and no failure of ours
+    confirm   False where a FAIL stands as it is: its sample is of settings, and fresh seeds would cost as much again
     seeded    False for an exact check that draws no points: it is computed once for all seeds
     """
 
@@ -57,6 +58,7 @@ class Claim:
     promise: Promise | None = None
     control: bool = False
     figure: bool = False
+    confirm: bool = True
     seeded: bool = True
     profiles: tuple[str, ...] = PROFILES
 
@@ -74,7 +76,7 @@ class Claim:
 
     @property
     def sampled(self) -> bool:
-        """Whether it rests on sampled numbers: it has a share of the budget, and a FAIL is confirmed on fresh seeds."""
+        """Whether it rests on sampled numbers: it has a share of the budget; a FAIL is confirmed on fresh seeds."""
         return self.needs is not None
 
     @property

@@ -222,7 +222,7 @@ def judge(
             entries[claim.id] = Entry(claim, None, command)
         elif not _unfinished(workshop, needs[claim.id]):
             entries[claim.id] = _entry(claim, setting, needs[claim.id], workshop, command)
-    doubtful = [e.claim for e in entries.values() if e.claim.sampled and not e.claim.control and e.status in ALARMS]
+    doubtful = [each.claim for each in entries.values() if _doubtful(each)]
     fresh = {claim.id: needs_of(claim, again, judged) for claim in doubtful}
     workshop.gather(need for each in fresh.values() for need in each)
     for claim in doubtful:
@@ -236,6 +236,12 @@ def judge(
 
 
 ALARMS = ("FAIL", "NOT REPLICATED")
+
+
+def _doubtful(entry: Entry) -> bool:
+    """Whether it is looked at again on fresh seeds."""
+    claim = entry.claim
+    return claim.sampled and claim.confirm and not claim.control and entry.status in ALARMS
 
 
 def _unfinished(workshop: Workshop, needs: list[Need]) -> bool:

@@ -11,7 +11,8 @@ import numpy as np
 from algorithms.checks import Floats
 from algorithms.targets import CdfTarget
 from harness.compare.control import ALPHA, ControlComparison, Earnings, words
-from harness.judging.statistics import mean_interval, median_interval
+from harness.judging.statistics import median_interval
+from harness.report.bands import Line, band
 from harness.report.drawing import Figure, Panel, save
 from harness.report.figures import law_quantiles
 from harness.report.markup import FORMATS, Cell, colophon, document, figure_element, numeral, table, written
@@ -131,14 +132,7 @@ def _name(kind: str, world: str) -> str:
 
 def _band(axis: Any, entry: Earnings, curves: Floats, i: int, label: str = "", dashed: bool = False) -> Reading:
     """Means over lanes of curves [lanes, checkpoints], and their intervals, in the agent's colour."""
-    seen, colour, mark, name = entry.times > 0, COLOURS[i % len(COLOURS)], f"curve-{i}", label or entry.who.label
-    steps = entry.times[seen]
-    found = [mean_interval(column, ALPHA) for column in curves[:, seen].T]
-    middle, low, high = (np.array([getattr(each, part) for each in found]) for part in ("estimate", "low", "high"))
-    axis.plot(steps, middle, color=colour, lw=1.6, gid=mark, label=name, linestyle="--" if dashed else "-")
-    axis.fill_between(steps, low, high, color=colour, alpha=0.15, lw=0, gid=mark)
-    said = [f"{each.estimate:.3g} [{each.low:.3g}, {each.high:.3g}]" for each in found]
-    return Reading(mark, name, steps.tolist(), said)
+    return band(axis, Line(label or entry.who.label, i, dashed), entry.times, curves)
 
 
 COLUMNS = ("agent", "α", "return, last fifth: median", "mean", "standard deviation", "mean over all steps",

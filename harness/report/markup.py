@@ -76,7 +76,7 @@ def table(caption: str, columns: list[str], rows: list[list[Cell]], text: frozen
             classes = " ".join(name for name, on in kinds if on)
             mark = f' class="{classes}"' if classes else ""
             label = f' data-label="{escape(columns[i])}"' if i else ""
-            words = _two_lines(shown, won)
+            words = escape(shown) + (" ★" if won else "") if i in text else _two_lines(shown, won)
             cells.append(f'<td{mark}{label} data-value="{escape(_sortable(value))}">{words}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return (

@@ -10,13 +10,13 @@ from collections import Counter
 import pytest
 
 from harness.cli import main
-from tests.harness.bad_input import files, names, numbers, usage
+from tests.harness.bad_input import files, names, numbers, usage, worlds
 from tests.harness.bad_input.case import Case
 
 pytestmark = pytest.mark.slow  # 1830 commands, half a minute
 
 LIMIT, BUSY = 30.0, 5.0  # seconds by the clock, on a machine that does other things too, and of the processor's time
-CASES = list(dict.fromkeys(case for part in (numbers, names, files, usage) for case in part.cases()))
+CASES = list(dict.fromkeys(case for part in (numbers, names, files, usage, worlds) for case in part.cases()))
 FAMILIES = sorted({case.family for case in CASES})
 tally: Counter[str] = Counter()
 

@@ -1,14 +1,16 @@
 """Figure 1's claims: profiles, the points of the search, and planted lanes are judged right."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from harness.compare.space import ALPHAS, RATIOS, Point, learner_at, points
+from harness.compare.space import ALPHAS, RADIUS, RATIOS, Point, learner_at, points
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.trial import Trial
 from suites import figure_one, policy_iteration
-from suites.figure_one import CHOSEN, FORMS, SEARCHED, V0
+from suites.figure_one_search import V0
 
 RNG = np.random.default_rng(0)
 SETTING = Setting("full", 0, 1e-5)
@@ -30,8 +32,8 @@ def test_profiles():
     made = policy_iteration.claims()
     figures = [claim for claim in made if claim.figure]
     assert all("ci" not in claim.profiles for claim in figures)
-    assert {claim.profiles for claim in figures if claim.id.endswith("/search")} == {("paper",)}
-    assert sum(claim.profiles == ("full", "paper") for claim in figures) == 16
+    assert {claim.profiles for claim in figures if claim.id.endswith(("/search", "/finalists"))} == {("paper",)}
+    assert sum(claim.profiles == ("full", "paper") for claim in figures) == 20
     assert policy_iteration.claims(rule=object()) == []
     controls = [claim for claim in made if claim.control]
     assert {claim.id.split("/")[2] for claim in controls} == {
@@ -49,9 +51,9 @@ def test_the_points_cover_the_ranges_and_their_choices_are_balanced(count):
     middle = np.sqrt(ALPHAS[0] * ALPHAS[1])
     columns = [
         (p.alpha > middle, p.beta > p.alpha, p.replayed, p.decaying, p.activation == "relu",
-         p.projection == "nearest", p.pinned) for p in made
+         p.projection == "nearest", p.pinned, p.bounded) for p in made
     ]  # fmt: skip
-    np.testing.assert_allclose(np.corrcoef(np.array(columns, dtype=float).T), np.eye(7), atol=1e-12)
+    np.testing.assert_allclose(np.corrcoef(np.array(columns, dtype=float).T), np.eye(8), atol=1e-12)
 
 
 @pytest.mark.parametrize("count", [0, 1, 12])
@@ -66,17 +68,8 @@ def test_a_point_is_what_the_learner_gets():
     assert (law.alpha, law.beta, law.projection, law.predictor.pinned) == (0.5, 0.25, "nearest", True)
     assert (law.iteration.capacity, law.iteration.batch, law.schedule.name) == (10_000, 8, "robbins-monro")
     assert (law.predictor.hidden, value.predictor.hidden, value.predictor.pinned) == ((50,), (30,), False)
+    assert (law.radius, learner_at(replace(point, bounded=True), "tdc", "value", V0).radius) == (None, RADIUS)
     assert point.shown("value") == "α 0.5, β 0.25, replay, decaying, relu"
-
-
-def test_every_form_is_searched_at_the_same_points_on_lanes_of_their_own():
-    for form in FORMS:
-        needs = figure_one.searched(*form, Setting("paper"))
-        assert [need.spec.learner.alpha for need in needs] == [point.alpha for point in points(SEARCHED)]
-        best = figure_one.at_its_best(form, V0, SETTING)
-        assert best.spec.learner.alpha == points(SEARCHED)[CHOSEN[form]].alpha
-        assert {dict(need.spec.axes)["purpose"] for need in needs} == {"search"}
-        assert dict(best.spec.axes)["purpose"] == "figure 1"
 
 
 @pytest.mark.parametrize(
@@ -98,15 +91,6 @@ def test_steadiness_is_the_share_of_ways_that_lead_up():
     for path, expected in ((UP, 1.0), (UP[::-1], -1.0), (ZIGZAG, 160 / np.abs(np.diff(ZIGZAG)).sum())):
         np.testing.assert_allclose(figure_one.steadiness(lanes(path, spread=0.0)), expected)
     np.testing.assert_array_equal(figure_one.steadiness(lanes(np.full(10, 9.0), spread=0.0)), 0.0)
-
-
-@pytest.mark.parametrize(("level", "verdict"), [(100, Verdict.PASS), (9, Verdict.FAIL)])
-def test_how_much_of_the_space_works(level, verdict):
-    trials = [lanes(np.full(10, level), 1.0, 4) for _ in range(16)]
-    trials[5] = lanes(np.full(10, 170), 1.0, 4)
-    found = figure_one.how_much_works("cdf", trials, Setting("paper", 0, 0.01))
-    assert found.verdict is verdict
-    assert f"best: 5 (170: {points(16)[5].shown('cdf')})" in found.words
 
 
 def test_half_of_the_lanes_must_learn():

@@ -1,0 +1,114 @@
+"""`dgtd figures`: the paper's figures on one page, each beside what the paper says of it and our verdicts."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
+from harness.commands.output import AsJson, open_store, plain, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from harness.report.paper import PaperFigure, Shown
+
+OutFolder = typer.Option(
+    Path("results/figures"), "--out", help="Folder for report.html, figures.json and figures/.", parser=a_path,
+    metavar="PATH",
+)  # fmt: skip
+
+
+@runs_lanes
+def figures(
+    where: Where,
+    only: str | None = typer.Option(None, help="Numbers of figures, separated by commas; all by default."),
+    profile: str = typer.Option("ci", help="ci: a quick look. full and paper: 30 seeds or more."),
+    seed: int = typer.Option(0, help="Root of every stream."),
+    out: Path = OutFolder,
+    as_json: bool = AsJson,
+) -> int:
+    """Draw the paper's figures from the store, running what is missing, and judge what the paper says of them."""
+    from harness.commands.progress import progress
+    from harness.judging.claims import Setting
+    from harness.judging.ledger import Workshop, exit_code, setting_for
+    from harness.report.markup import writable
+    from harness.report.paper import write
+
+    Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
+    asked = _asked(only)
+    setting = setting_for(None, profile, seed)
+    make = where.make
+    writable(out)
+    with open_store(where.store) as results, progress("figures") as tick:
+        shown = _made(asked, setting, Workshop(results, make, where.timeout, tick))
+    if shown is None:
+        print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
+        return INTERRUPTED
+    command = shlex.join(
+        ["dgtd", "figures", "--profile", profile, "--seed", str(seed), "--out", str(out), "--store", str(where.store)]
+        + ([] if only is None else ["--only", only])
+    )
+    path = write(shown, setting, command, out)
+    document = {
+        "profile": profile, "seed": seed, "command": command, "report": str(path),
+        "figures": [each.as_dict() for each in shown],
+    }  # fmt: skip
+    text = json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n"
+    (out / "figures.json").write_text(text, encoding="utf-8")
+    if as_json:
+        print_json(document)
+    else:
+        _print(shown, path, command)
+    return exit_code([entry for each in shown for entry in each.entries.values()])
+
+
+def _asked(only: str | None) -> list[PaperFigure]:
+    """The figures that are installed, or some of them, by number."""
+    from algorithms.names import unknown
+    from harness.plugins import answering, installed
+
+    found = []
+    for name, point in installed("figures").items():
+        with answering(f"figure {name!r}"):
+            found.append(point.load()())
+    by_number = {str(each.number): each for each in sorted(found, key=lambda each: each.number)}
+    if only is None:
+        return list(by_number.values())
+    wanted = [part.strip() for part in only.split(",")]
+    for part in wanted:
+        if part not in by_number:
+            raise unknown("figure", part, by_number)
+    return [each for number, each in by_number.items() if number in wanted]
+
+
+def _made(asked: list[PaperFigure], setting: Any, workshop: Any) -> list[Shown] | None:
+    """Run what is missing of all of them, then judge and draw each; nothing if somebody interrupts."""
+    from harness.judging.ledger import judge, needs_of
+    from harness.report.paper import Shown
+
+    statements = [each.statements(setting) for each in asked]
+    claims = [[claim for one in each for claim in one.claims] for each in statements]
+    drawn = [each.needs(setting) for each in asked]
+    needs = [need for each in claims for claim in each for need in needs_of(claim, setting, None)]
+    if workshop.gather([*needs, *(need for each in drawn for need in each)]).interrupted:
+        return None
+    out = []
+    for figure, said, held, wanted in zip(asked, statements, claims, drawn, strict=True):
+        entries = {entry.claim.id: entry for entry in judge(held, setting, None, workshop)}
+        if len(entries) < len(held):
+            return None
+        out.append(Shown(figure, said, entries, figure.draw([workshop.evidence(need) for need in wanted])))
+    return out
+
+
+def _print(shown: list[Shown], path: Path, command: str) -> None:
+    for each in shown:
+        rows = [[entry.claim.says, entry.status, entry.words] for entry in each.entries.values()]
+        title = f"Figure {each.figure.number}: {each.figure.title}"
+        print_table(title, ["what the paper says, as it is held here", "verdict", "evidence"], rows)
+        say(f"{each.verdicts}\n")
+    say(f"report: {path}\nagain:  {command}")

@@ -1,0 +1,174 @@
+"""Figure 1, right: the law Z(s, a) that policy iteration learns for CartPole upright and at rest, against Monte Carlo.
+
+A lane's last evaluation is carried to its end: what is learnt by then is of the policy that was frozen for it, and that
+very policy, with its exploration, is followed from the same state and action many times.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.checks import Floats, Integers
+from algorithms.engines.mlp import MlpEngine
+from algorithms.policy_iteration import Evaluators
+from algorithms.streams import generator
+from algorithms.targets import CdfTarget, cramer_distance
+from harness.judging.claims import Claim, Need, Setting
+from harness.judging.statistics import median_interval
+from harness.judging.verdicts import Finding, below
+from harness.runs.iterating import Iterating, Walk
+from harness.runs.job import Job
+from harness.runs.spec import RunSpec
+from harness.worlds.cartpole import CartPole
+from suites.figure_one_search import V0, shown
+
+SOURCE = "Figure 1, right"
+RULES = ("gtd2", "tdc")
+ROLLOUTS = 400  # per lane
+NEAR = 0.25  # of ∫(F − G)² at the first weights; set before a law was looked at
+Evidence = dict[str, Any]
+
+
+def claims(lanes: Any) -> list[Claim]:
+    """One per distributional form; `lanes` says which lanes of Figure 1 a form has in a setting."""
+    return [
+        Claim(
+            id=f"policy_iteration/{V0}/distributional-{rule}-law",
+            says=f"{shown(rule, 'cdf')}'s law of Z(s, a) upright is near Monte-Carlo returns of the policy it "
+            f"evaluates: learning leaves {NEAR:.0%} of ∫(F − G)² or less on {V0}",
+            source=SOURCE,
+            needs=partial(jobs, lanes, rule),
+            judge=near,
+            figure=True,
+            profiles=("full", "paper"),
+        )
+        for rule in RULES
+    ]
+
+
+def jobs(lanes: Any, rule: str, setting: Setting) -> list[Need]:
+    """One for each cohort of the form's lanes."""
+    asked = lanes((rule, "cdf"), V0, setting)
+    size = asked.spec.learner.cohort
+    return [
+        Job.of(laws, spec=asked.spec.to_json(), first=first, lanes=min(size, asked.seeds - first))
+        for first in range(0, asked.seeds, size)
+    ]
+
+
+# ---------------------------------------------------------------------- the evidence
+
+
+class Closing(Evaluators):
+    """Lanes that keep what they have learnt, of which policy, when the first evaluation after `listen()` is over."""
+
+    open: NDArray[np.bool_] | None = None
+
+    def listen(self) -> None:
+        """From now on."""
+        self.open = np.ones(len(self.theta), dtype=np.bool_)
+        self.learnt, self.evaluated, self.explored = self.theta.copy(), self.policy.copy(), self.epsilon.copy()
+
+    def close(self, ended: NDArray[np.bool_], epsilon: float) -> None:
+        """Look, then improve."""
+        if self.open is not None:
+            due = self.open & (self.seen + ended >= self.episodes)
+            self.learnt[due], self.evaluated[due] = self.theta[due], self.policy[due]
+            self.explored[due] = self.epsilon[due]
+            self.open &= ~due
+        super().close(ended, epsilon)
+
+
+def laws(spec: str, first: int, lanes: int, rollouts: int = ROLLOUTS) -> Evidence:
+    """CDFs [lanes, atoms − 1] upright, for the policy's own action: learnt, at the first weights, and Monte Carlo's."""
+    run = Iterating.of(RunSpec.from_json(spec))
+    seeds = range(first, first + lanes)
+    walk = Walk(run, seeds, Closing)
+    kept = walk.lanes
+    assert isinstance(kept, Closing)
+    start = kept.theta.copy()
+    for _ in range(run.spec.probe.steps):
+        walk.step()
+    kept.listen()
+    while kept.open is not None and kept.open.any():
+        walk.step()
+    kept.policy[:], kept.epsilon[:] = kept.evaluated, kept.explored
+    upright = np.zeros((lanes, run.world.observations))
+    action = kept.values(upright).argmax(1)
+    found = monte_carlo(run, kept, action, rollouts, first)
+    target = run.target
+    assert isinstance(target, CdfTarget)
+    return {
+        "z": target.support.tolist(),
+        "learnt": law_of(run, kept.learnt, kept.inputs(upright, action)).tolist(),
+        "start": law_of(run, start, kept.inputs(upright, action)).tolist(),
+        "sampled": on_atoms(found, target).tolist(),
+        "mean": found.mean(1).tolist(),
+    }
+
+
+def law_of(run: Iterating, theta: Floats, inputs: Floats) -> Floats:
+    """[lanes, n]: what networks say of inputs [lanes, k]."""
+    import torch
+
+    engine = run.engine
+    twin = MlpEngine(run.rule, engine.sizes[:-1], run.target, activation=engine.activation_name, pinned=engine.pinned)
+    weights = [torch.as_tensor(layer) for layer in engine.layers(theta)]
+    return twin.predict(weights, torch.as_tensor(inputs)[:, None]).numpy()[:, 0]
+
+
+def monte_carlo(run: Iterating, lanes: Evaluators, action: Integers, rollouts: int, first: int) -> Floats:
+    """[lanes, rollouts]: discounted returns of the policies from upright, after `action` [lanes]."""
+    rows = len(action) * rollouts
+    seeds = range(first * rollouts, first * rollouts + rows)
+    world = run.world.make(run.streams(seeds, "monte carlo"))
+    assert isinstance(world, CartPole)
+    state = world.state()
+    world.restore(state | {name: np.zeros_like(state[name]) for name in ("state", "age", "observation")})
+    draws = generator(run.spec.root_seed, which="monte carlo", lane_seed=first)
+    taken, alive, total, power = np.repeat(action, rollouts), np.ones(rows, dtype=np.bool_), np.zeros(rows), 1.0
+    while alive.any():
+        moved = world.step(taken)
+        total += np.where(alive, power * moved.reward, 0.0)
+        alive &= ~(moved.terminated | moved.truncated)
+        power *= run.how.gamma
+        taken = lanes.act(world.observation / run.scale, *draws.random((2, rows))).action
+    return total.reshape(len(action), rollouts)
+
+
+def on_atoms(values: Floats, target: CdfTarget) -> Floats:
+    """[lanes, n]: the CDF of values [lanes, count], each split between its neighbours so that means stay."""
+    edges = target.support[1:]
+    return np.clip((edges - values[..., None]) / target.spacing, 0.0, 1.0).mean(1)
+
+
+# ---------------------------------------------------------------------- the verdict
+
+
+def joined(evidence: list[Evidence]) -> dict[str, Floats]:
+    """Of all lanes; z is the same for all."""
+    parts = {name: np.concatenate([each[name] for each in evidence]) for name in evidence[0] if name != "z"}
+    return parts | {"z": np.array(evidence[0]["z"])}
+
+
+def distances(found: dict[str, Floats]) -> tuple[Floats, Floats]:
+    """[lanes]: of the law that was learnt from Monte Carlo's, and of the one at the first weights."""
+    spacing = float(found["z"][1] - found["z"][0])
+    after, before = (cramer_distance(found[name], found["sampled"], spacing) for name in ("learnt", "start"))
+    return np.where(np.isfinite(after), after, np.inf), before
+
+
+def near(evidence: list[Evidence], setting: Setting) -> Finding:
+    """The median over lanes of the share of ∫(F − G)² that is left."""
+    found = joined(evidence)
+    after, before = distances(found)
+    share = median_interval((after / before) ** 2, 2 * setting.false_alarm)
+    words = (
+        f"median share of ∫(F − G)² that is left; Cramér distance {np.median(after):.3f}, at the first weights "
+        f"{np.median(before):.3f} (medians of {len(after)} lanes); Monte-Carlo mean {np.median(found['mean']):.2f}"
+    )
+    return below(share, NEAR, setting.false_alarm, words, distances=after.tolist())

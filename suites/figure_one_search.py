@@ -1,0 +1,184 @@
+"""Figure 1's search: which setting each rule and form is compared at, found among the same 64 for all of them.
+
+The paper gives neither step sizes nor activation, replay or projection. So every form is run at the same points of a
+Sobol sequence (`harness.compare.space`), the four best of a form meet again on fresh lanes, and the best of these is
+its setting. What was found is data, in figure_one_search.json; two commands find it and a third writes it down:
+
+    dgtd suite policy_iteration --profile paper --json --claim policy_iteration/cartpole-v0/value \\
+      --claim policy_iteration/cartpole-v0/cdf > found.json
+    python -m suites.figure_one_search found.json
+
+The first run of these names the finalists, whose lanes are run by the second.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from algorithms.checks import Floats
+from harness.compare.agents import run_spec
+from harness.compare.space import Point, learner_at, points
+from harness.judging.claims import Claim, Need, Setting
+from harness.judging.statistics import proportion_interval
+from harness.judging.verdicts import Finding, agrees, below
+from harness.runs.spec import Request
+from harness.runs.trial import Trial
+from suites.figure_three import final_returns
+
+Form = tuple[str, str]  # a rule, and the target: value or cdf
+
+V0, V1 = "cartpole-v0", "cartpole-v1"
+FORMS: tuple[Form, ...] = (("gtd2", "value"), ("tdc", "value"), ("gtd2", "cdf"), ("tdc", "cdf"))
+STEPS = 20_000
+SEARCHED, LANES = 64, 4
+FINALISTS, FINAL_LANES = 4, 8
+LEARNS = 60.0  # random actions earn 22; what has learnt something earns more than this in the last fifth
+SOURCE = "ours; the paper gives no step sizes"
+RECORD = "figure_one_search.json"
+
+
+def shown(rule: str, target: str) -> str:
+    """What a reader calls it."""
+    return f"distributional {rule.upper()}" if target == "cdf" else rule.upper()
+
+
+def claims() -> list[Claim]:
+    """The whole search of each form, and its finalists."""
+    return [make(*form) for form in FORMS for make in (search, runoff)]
+
+
+# ---------------------------------------------------------------------- what was found
+
+
+@cache
+def record() -> dict[str, Any]:
+    """Mean returns over the last fifth: of every setting, and of the finalists by number."""
+    found: dict[str, Any] = json.loads(files("suites").joinpath(RECORD).read_text("utf-8"))
+    return found
+
+
+def returns(form: Form) -> Floats:
+    """[64]: of every setting, on v0."""
+    return np.array(record()["search"]["/".join(form)])
+
+
+def finalists(form: Form) -> list[int]:
+    """Numbers of the four best settings."""
+    return np.argsort(-returns(form), kind="stable")[:FINALISTS].tolist()
+
+
+def chosen(form: Form) -> Point:
+    """The setting of a form."""
+    return points(SEARCHED)[number(form)]
+
+
+def number(form: Form) -> int:
+    """The best finalist's; before they have run, the search's best."""
+    means = record()["runoff"].get("/".join(form))
+    return finalists(form)[int(np.argmax(means)) if means else 0]
+
+
+# ---------------------------------------------------------------------- how it is found
+
+
+def search(rule: str, target: str) -> Claim:
+    """The whole search of one form, on v0: how much of the space works, and which points are best."""
+    return Claim(
+        id=f"policy_iteration/{V0}/{target}/{rule}/search",
+        says=f"{shown(rule, target)} learns on {V0} at half or more of {SEARCHED} settings",
+        source=SOURCE,
+        needs=partial(searched, rule, target),
+        judge=partial(how_much_works, target),
+        figure=True,
+        confirm=False,
+        profiles=("paper",),
+    )
+
+
+def searched(rule: str, target: str, setting: Setting) -> list[Need]:
+    """Every point, with a few lanes of its own."""
+    return [lanes_at(point, (rule, target), LANES, "search", setting) for point in points(SEARCHED)]
+
+
+def lanes_at(point: Point, form: Form, lanes: int, purpose: str, setting: Setting) -> Request:
+    """Lanes on v0; every purpose has its own worlds and exploration."""
+    made = learner_at(point, *form, V0, cohort=lanes)
+    return Request(run_spec(V0, made, STEPS, setting.seed, purpose), lanes)
+
+
+def how_much_works(target: str, trials: list[Trial], setting: Setting) -> Finding:
+    """The share of points whose mean return over the last fifth is not above LEARNS."""
+    means = np.array([final_returns(trial).mean() for trial in trials])
+    idle = proportion_interval(int((means <= LEARNS).sum()), len(means), 2 * setting.false_alarm)
+    order = np.argsort(-means, kind="stable")
+    best = [f"{i} ({means[i]:.0f}: {points(len(means))[i].shown(target)})" for i in order[:3]]
+    words = f"{int((means > LEARNS).sum())} of {len(means)} settings earn more than {LEARNS:g}; best: {'; '.join(best)}"
+    return below(idle, 0.5, setting.false_alarm, words, returns=means.tolist())
+
+
+def runoff(rule: str, target: str) -> Claim:
+    """The finalists of one form on fresh lanes: four lanes are too few to tell the best of 64."""
+    return Claim(
+        id=f"policy_iteration/{V0}/{target}/{rule}/finalists",
+        says=f"{shown(rule, target)}'s setting earns most among its {FINALISTS} best of {SEARCHED}, on fresh lanes",
+        source=SOURCE,
+        needs=partial(meeting, rule, target),
+        judge=partial(earns_most, (rule, target)),
+        figure=True,
+        confirm=False,
+        profiles=("paper",),
+    )
+
+
+def meeting(rule: str, target: str, setting: Setting) -> list[Need]:
+    """The finalists, in the order of the search."""
+    form, made = (rule, target), points(SEARCHED)
+    return [lanes_at(made[i], form, FINAL_LANES, "finalists", setting) for i in finalists(form)]
+
+
+def earns_most(form: Form, trials: list[Trial], setting: Setting) -> Finding:
+    """By how much the best finalist earns more than the chosen one: by nothing, if the record is theirs."""
+    means = np.array([final_returns(trial).mean() for trial in trials])
+    at = finalists(form)
+    listed = [f"{i} ({mean:.0f}: {points(SEARCHED)[i].shown(form[1])})" for i, mean in zip(at, means, strict=True)]
+    gap = float(means.max() - means[at.index(number(form))])
+    words = f"chosen: {number(form)}; {'; '.join(listed)}"
+    return agrees(gap, 0.0, setting, FINAL_LANES, words, returns=means.tolist())
+
+
+def written(ledger: dict[str, Any]) -> dict[str, Any]:
+    """The record of a ledger of these claims; a search whose finalists changed has no finalists yet."""
+    found: dict[str, dict[str, Any]] = {"search": {}, "runoff": {}}
+    kinds = {"search": "search", "finalists": "runoff"}
+    for claim in ledger["claims"]:
+        _, _, target, rule, kind = claim["id"].split("/")
+        rounded = [round(value, 2) for value in claim["finding"]["evidence"]["returns"]]
+        found[kinds[kind]][f"{rule}/{target}"] = rounded
+    if {"/".join(form) for form in FORMS} != set(found["search"]):
+        raise ValueError("the ledger must hold the search of every form: run both claims of the command above")
+    for form in FORMS:
+        name = "/".join(form)
+        if [round(value, 2) for value in record()["search"].get(name, [])] != found["search"][name]:
+            found["runoff"].pop(name, None)
+    return {"seed": ledger["seed"]} | found
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """JSON with a line for each form."""
+    parts = [f' "seed": {found["seed"]}']
+    for kind in ("search", "runoff"):
+        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(values)}" for name, values in found[kind].items())
+        parts.append(f' "{kind}": {{\n{lines}\n }}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+if __name__ == "__main__":
+    ledger = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    Path(str(files("suites").joinpath(RECORD))).write_text(as_text(written(ledger)), encoding="utf-8")
