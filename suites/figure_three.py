@@ -31,9 +31,11 @@ SETTINGS: dict[str, dict[str, Any]] = {LANDER: {"every": 1}, DOOM: {"atoms": 50}
 RATES, SWEEP_LANES = (ALPHA / 2, ALPHA, 2 * ALPHA), 5
 # Looked at on root seed 103, which also decided the number of lanes: see docs/worlds.md.
 RISES = {DQN: 50.0, C51: 100.0, GREEDY: 100.0}
-COMPARABLE = 1.0  # returns that differ by less than one kill
+COMPARABLE = {DOOM: 1.0, CARTPOLE: 50.0}  # returns that differ by less: one kill, a tenth of the longest episode
+FULL = ("full", "paper")
 SMALLER = 0.9  # the variance ratio must be below, as in the suite `evaluation`
 Returns = Callable[[Floats, Floats, str, Setting], Finding]  # judges two agents' final returns [lanes], of pairs
+Agents = Callable[[str, str, Setting], list[Need]]  # the runs of two agents
 
 
 def claims() -> list[Claim]:
@@ -42,11 +44,15 @@ def claims() -> list[Claim]:
         ranking("c51-over-dqn", C51, DQN, "C51 earns more than DQN"),
         ranking("greedy-gq-over-dqn", GREEDY, DQN, "distributional Greedy-GQ(0.5) earns more than DQN"),
         ranking("greedy-gq-over-eta-0", GREEDY, "greedy_gq(0)", "the correction earns more than η = 0"),
+        comparable(CARTPOLE, pair_of, *FULL),
+        *(steadier(CARTPOLE, name, pair_of, *FULL) for name in (C51, GREEDY)),
     ]
     if find_spec("Box2D") is not None:
         made += [rises(name) for name in RISES] + over_dqn(LANDER, "full", "paper")
     if find_spec("vizdoom") is not None:
-        made += [*over_dqn(DOOM, "paper"), comparable(), *map(steadier, (C51, GREEDY))]
+        in_doom = partial(agents_in, DOOM)
+        made += [*over_dqn(DOOM, "paper"), comparable(DOOM, in_doom, "paper")]
+        made += [steadier(DOOM, name, in_doom, "paper") for name in (C51, GREEDY)]
     return made
 
 
@@ -62,7 +68,7 @@ def ranking(name: str, first: str, second: str, says: str) -> Claim:
         needs=partial(pair_of, first, second),
         judge=earns_more,
         figure=True,
-        profiles=("full", "paper"),
+        profiles=FULL,
     )
 
 
@@ -122,29 +128,30 @@ def over_dqn(world: str, *profiles: str) -> list[Claim]:
     ]
 
 
-def comparable() -> Claim:
-    """Distributional Greedy-GQ and C51 on ViZDoom."""
+def comparable(world: str, agents: Agents, *profiles: str) -> Claim:
+    """Distributional Greedy-GQ and C51."""
+    margin = COMPARABLE[world]
     return Claim(
-        id=f"control/{DOOM}/greedy-gq-comparable-with-c51",
-        says=f"{SHOWN[GREEDY]} and C51 earn the same on {DOOM}, within {COMPARABLE:g}",
+        id=f"control/{world}/greedy-gq-comparable-with-c51",
+        says=f"{SHOWN[GREEDY]} and C51 earn the same on {world}, within {margin:g}",
         source=SOURCE,
-        needs=partial(agents_in, DOOM, GREEDY, C51),
-        judge=partial(on_chosen, earns_the_same),
+        needs=partial(agents, GREEDY, C51),
+        judge=partial(on_chosen, partial(earns_the_same, margin)),
         figure=True,
-        profiles=("paper",),
+        profiles=profiles,
     )
 
 
-def steadier(name: str) -> Claim:
+def steadier(world: str, name: str, agents: Agents, *profiles: str) -> Claim:
     """A distributional agent's variance against DQN's."""
     return Claim(
-        id=f"control/{DOOM}/{'c51' if name == C51 else 'greedy-gq'}-steadier-than-dqn",
-        says=f"the variance over seeds of {SHOWN[name]}'s return on {DOOM} is at most {SMALLER:g} of DQN's",
+        id=f"control/{world}/{'c51' if name == C51 else 'greedy-gq'}-steadier-than-dqn",
+        says=f"the variance over seeds of {SHOWN[name]}'s return on {world} is at most {SMALLER:g} of DQN's",
         source=SOURCE,
-        needs=partial(agents_in, DOOM, name, DQN),
+        needs=partial(agents, name, DQN),
         judge=partial(on_chosen, varies_less),
         figure=True,
-        profiles=("paper",),
+        profiles=profiles,
     )
 
 
@@ -205,13 +212,13 @@ def earns_more_on_average(ours: Floats, theirs: Floats, rates: str, setting: Set
     return below(mean_interval(theirs - ours, setting.false_alarm), 0.0, setting.false_alarm, words)
 
 
-def earns_the_same(ours: Floats, theirs: Floats, rates: str, setting: Setting) -> Finding:
+def earns_the_same(margin: float, ours: Floats, theirs: Floats, rates: str, setting: Setting) -> Finding:
     """The mean difference, whichever way."""
     gap = mean_interval(ours - theirs, setting.false_alarm)
     nearest = 0.0 if gap.low <= 0 <= gap.high else min(abs(gap.low), abs(gap.high))
     away = Interval(abs(gap.estimate), nearest, max(-gap.low, gap.high), gap.n)
     words = f"how far apart the returns are, {ours.mean():.3g} and {theirs.mean():.3g} on average{rates}"
-    return below(away, COMPARABLE, setting.false_alarm, words)
+    return below(away, margin, setting.false_alarm, words)
 
 
 def varies_less(ours: Floats, theirs: Floats, rates: str, setting: Setting) -> Finding:

@@ -18,6 +18,12 @@ AGENTS = {DQN: SHOWN[DQN], C51: SHOWN[C51], GREEDY: SHOWN[GREEDY], ETA_0: "the s
 CARTPOLES = {
     "On CartPole, C51 is better than DQN.": (f"control/{CARTPOLE}/c51-over-dqn",),
     "On CartPole, distributional Greedy-GQ is better than DQN.": (f"control/{CARTPOLE}/greedy-gq-over-dqn",),
+    "On CartPole, distributional Greedy-GQ is comparable with C51.": (
+        f"control/{CARTPOLE}/greedy-gq-comparable-with-c51",
+    ),
+    "The variance of C51 and distributional Greedy-GQ is smaller than DQN's.": (
+        f"control/{CARTPOLE}/*-steadier-than-dqn",
+    ),
     "(Ours: the correction that distributional Greedy-GQ adds to Q-learning is what helps.)": (
         f"control/{CARTPOLE}/greedy-gq-over-eta-0",
     ),

@@ -1,5 +1,7 @@
 """Figure 3's claims: which profile and which extra they belong to, and planted lanes are judged right."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,11 @@ from suites.figure_three import C51, DOOM, DQN, GREEDY, LANDER, RATES
 
 RNG = np.random.default_rng(0)
 SETTING = Setting("full", 0, 1e-5)
-CARTPOLE = [f"control/cartpole-v1/{name}" for name in ("c51-over-dqn", "greedy-gq-over-dqn", "greedy-gq-over-eta-0")]
+SENTENCES = (
+    "c51-over-dqn", "greedy-gq-over-dqn", "greedy-gq-over-eta-0", "greedy-gq-comparable-with-c51",
+    "c51-steadier-than-dqn", "greedy-gq-steadier-than-dqn",
+)  # fmt: skip
+CARTPOLE = [f"control/cartpole-v1/{name}" for name in SENTENCES]
 
 
 def lanes(first, last, spread=10.0, count=30):
@@ -72,7 +78,7 @@ def test_who_earns_more(ours, verdict):
 )
 def test_the_same_is_within_one_kill_either_way(ours, spread, verdict):
     trials = [lanes(0, ours, spread), lanes(0, 5, spread)]
-    assert figure_three.on_chosen(figure_three.earns_the_same, trials, SETTING).verdict is verdict
+    assert figure_three.on_chosen(partial(figure_three.earns_the_same, 1.0), trials, SETTING).verdict is verdict
 
 
 @pytest.mark.parametrize(("spread", "verdict"), [(1, Verdict.PASS), (100, Verdict.FAIL), (10, Verdict.INCONCLUSIVE)])
