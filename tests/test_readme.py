@@ -178,7 +178,7 @@ def test_the_tables_name_every_suite_and_every_room():
 def test_it_is_short_and_its_pictures_are_there():
     assert len(TEXT.splitlines()) <= 150
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", TEXT)
-    assert len(pictures) == 2
+    assert len(pictures) == 3
     assert all((ROOT / picture).stat().st_size > 10_000 for picture in pictures)
 
 
