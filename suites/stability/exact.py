@@ -19,7 +19,7 @@ OURS = "ours"
 SAME = 1e-9  # relative: two computations of one number
 # Step sizes α = β: second moments of most rules shrink at the first and grow at the second.
 GROWTH_STEPS = (0.02, 0.3)
-GROWTH_TIMES = np.array([0, 200, 400, 800, 1600, 3200])
+GROWTH_TIMES = np.array([0, 50, 100, 200, 400, 800, 1600, 3200])  # early ones for rules that grow fast
 # The behaviour policy goes right with chance 1/ρ where the target policy always does.
 RATIOS = (8, 64)
 STEEPEST = 1.5  # largest stable α ∝ ρ^-exponent; 1.0 for GTD2 and 1.3 for TDC, infinite for a rule that is never stable
