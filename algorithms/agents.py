@@ -21,6 +21,7 @@ import torch
 
 from algorithms.checks import Floats, Integers, whole
 from algorithms.engines.replayed import ReplayEngine
+from algorithms.engines.replayed_module import Network, ReplayModule
 from algorithms.experience.replay import Transitions
 from algorithms.optimisers import Adam, Sgd, optimiser
 from algorithms.rule import Rule
@@ -30,7 +31,10 @@ from algorithms.targets import Target
 
 @dataclass(frozen=True)
 class Agent:
-    """One row. `frozen`: the network that is bootstrapped from is renewed every so many steps; 0: it is θ itself."""
+    """One row. `frozen`: the network that is bootstrapped from is renewed every so many steps; 0: it is θ itself.
+
+    network   a function that makes a network of one's own, with convolutions perhaps, instead of `hidden` layers
+    """
 
     rule: Rule
     target: Target
@@ -40,16 +44,23 @@ class Agent:
     w: str = "sgd"
     hidden: tuple[int, ...] = (64, 64)
     activation: str = "relu"
+    network: Network | None = None
 
     def __post_init__(self) -> None:
         whole("frozen", self.frozen, 0)
 
-    def engine(self, observations: int, actions: int, dtype: torch.dtype = torch.float32) -> ReplayEngine:
+    def engine(
+        self, observations: int, actions: int, dtype: torch.dtype = torch.float32
+    ) -> ReplayEngine | ReplayModule:
         """Its networks in a world."""
-        made = ReplayEngine(
-            self.rule, (observations, *self.hidden), self.target, self.metric, dtype,
-            activation=self.activation, actions=actions,
-        )  # fmt: skip
+        made: ReplayEngine | ReplayModule
+        if self.network is not None:
+            made = ReplayModule(self.rule, self.network, observations, self.target, self.metric, dtype, actions)
+        else:
+            made = ReplayEngine(
+                self.rule, (observations, *self.hidden), self.target, self.metric, dtype,
+                activation=self.activation, actions=actions,
+            )  # fmt: skip
         if self.frozen and made.follows:
             raise ValueError(
                 f"rule {self.rule.name!r} follows the gradient of its own next prediction, so that can't be frozen"
@@ -60,7 +71,7 @@ class Agent:
 class Players:
     """Lanes of one agent: weights, a frozen copy if it has one, and optimisers. `act` and `learn` are all they do."""
 
-    def __init__(self, agent: Agent, engine: ReplayEngine, weights: Any, alpha: Any, beta: Any) -> None:
+    def __init__(self, agent: Agent, engine: ReplayEngine | ReplayModule, weights: Any, alpha: Any, beta: Any) -> None:
         self.agent, self.engine = agent, engine
         self.theta, self.w = weights, np.zeros_like(weights)
         self.frozen = weights.copy() if agent.frozen else None

@@ -187,3 +187,11 @@ def _probe(name: str, function: Callable[..., Any], delta: float, u: float, rho:
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"rule {name!r} must return finite numbers, got {out!r} at {delta=}, {u=}, {rho=}")
     return numbers
+
+
+def uses(rule: Rule) -> tuple[bool, bool]:
+    """(whether the rule uses w, whether θ follows the next prediction), found by probing it."""
+    points = [(1.0, 0.0), (0.0, 1.0), (0.7, -1.3), (-2.1, 0.4), (30.0, 5.0)]
+    found = np.array([[float(part) for part in rule.function(delta, u, 1.0)] for delta, u in points])
+    still = np.array([[float(part) for part in rule.function(delta, 0.0, 1.0)] for delta, _ in points])
+    return bool((found[:, 2] != 0).any() or (found != still).any()), bool((found[:, 1] != 0).any())

@@ -16,7 +16,7 @@ from harness.runs.job import Job
 from harness.runs.spec import RunSpec
 from suites.figure_one import at_its_best, compare
 from suites.figure_one_search import V0, shown
-from suites.figure_three import final_returns
+from suites.returns import final_returns
 
 
 class EveryStep(Evaluators):

@@ -22,7 +22,7 @@ from harness.runs.spec import Request
 from harness.runs.trial import Trial
 from suites import figure_one_law, figure_one_search
 from suites.figure_one_search import STEPS, V0, V1, Form, chosen, shown
-from suites.figure_three import SMALLER, final_returns, varies_less
+from suites.returns import SMALLER, final_returns, varies_less
 
 SOURCE = "Figure 1"
 LANES, COHORT = 30, 10

@@ -30,7 +30,7 @@ from harness.judging.statistics import proportion_interval
 from harness.judging.verdicts import Finding, agrees, below
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
-from suites.figure_three import final_returns
+from suites.returns import final_returns
 
 Form = tuple[str, str]  # a rule, and the target: value or cdf
 

@@ -22,7 +22,7 @@ from harness.oracle.theorem import network_case, small_problem
 from harness.plugins import find_problem
 from harness.runs.iterating import Iterating, Walk
 from harness.worlds.cartpole import STEEP
-from suites.control_worlds import fallen, moved
+from suites.control.physics import fallen, moved
 from suites.figure_one_search import V0
 from suites.problems.cartpole import FASTEST
 

@@ -34,11 +34,11 @@ from harness.runs.job import Job
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
 from suites import every_step, figure_one, iteration_steps
-from suites.control import LEARNS
+from suites.control.learning import LEARNS
 from suites.every_step import EveryStep
 from suites.figure_one import SOURCE
 from suites.figure_one_search import V0, chosen, shown
-from suites.figure_three import final_returns
+from suites.returns import final_returns
 
 FINITE, ATOMS = "finite_cartpole", 30
 EXACT = 1e-9  # of the mean step at the start; rounding is at 1e-14

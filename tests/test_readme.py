@@ -74,7 +74,7 @@ HOW: dict[str, list[str] | Elsewhere] = {
 }  # fmt: skip
 MAKE = {
     "compare": "dgtd compare", "figures": "dgtd figures", "test": "-m pytest", "mutants": "-m tests.mutants",
-    "bench": "tests/benchmarks",
+    "bench": "tests/benchmarks", "control": "greedy_gq(0.5)",
     "asv": "asv run", "cost-picture": "docs/cost.png",
 }  # fmt: skip
 

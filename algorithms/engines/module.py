@@ -28,6 +28,10 @@ class ModuleEngine:
     greedy in `value`, [..., n] → [...] of predictions (a target's mean), if the batch does not say it.
     """
 
+    # What an agent's engine may leave out, where a probe of its rule found zeros; here nothing is left out.
+    uses_w, follows = True, True
+    metric = "cramer"  # or kl, for a rule without w
+
     def __init__(
         self,
         rule: Rule,
@@ -63,12 +67,12 @@ class ModuleEngine:
 
     def directions(self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch) -> tuple[Parameters, Parameters]:
         """(G_θ, G_w − κw), averaged over the batch of each lane."""
-        g_theta, g_w, _ = self._directions(theta, w, batch)
+        g_theta, g_w, _ = self.directions_and_parts(theta, w, batch)
         return g_theta, g_w
 
     def step(self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch, alpha: Any, beta: Any) -> Parts:
         """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place. Returns δ, u, p, t, q."""
-        g_theta, g_w, parts = self._directions(theta, w, batch)
+        g_theta, g_w, parts = self.directions_and_parts(theta, w, batch)
         minus_alpha, plus_beta, _ = step_factors(alpha, beta, 0.0, 1, next(iter(theta.values())).dtype)
         for name in theta:
             shape = (-1, *[1] * (theta[name].dim() - 1))
@@ -77,9 +81,10 @@ class ModuleEngine:
                 whole[name].add_(scale * part[name])
         return parts
 
-    def _directions(
-        self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch
+    def directions_and_parts(
+        self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch, frozen: Parameters | None = None
     ) -> tuple[Parameters, Parameters, Parts]:
+        """(G_θ, G_w − κw) and δ, u, p, t, q. frozen: the weights that next predictions are made with, if not θ."""
         data = TensorBatch.of(batch, next(iter(theta.values())).dtype)
         shift = (data.shift.row, data.shift.weight, data.shift.constant)
         given = tuple(part for part in (data.action, data.next_action) if part is not None)
@@ -87,7 +92,7 @@ class ModuleEngine:
             given = ()
         elif data.action is None:
             raise ValueError(f"batch.action must be given when actions={self.actions}, got None")
-        (g_theta, g_w), parts = self._lanes(theta, w, data.x, data.x_next, shift, data.rho, given)
+        (g_theta, g_w), parts = self._lanes(theta, w, frozen or {}, data.x, data.x_next, shift, data.rho, given)
         if self.rule.w_decay:
             g_w = {name: g_w[name] - self.rule.w_decay * w[name] for name in g_w}
         return g_theta, g_w, parts
@@ -96,6 +101,7 @@ class ModuleEngine:
         self,
         theta: Parameters,
         w: Parameters,
+        frozen: Parameters,
         x: Tensor,
         x_next: Tensor,
         shift: tuple[Tensor, ...],
@@ -107,27 +113,36 @@ class ModuleEngine:
         given   the action, and the next one if the batch says it  [batch]
         """
 
-        def everything(parameters: Parameters, inputs: Tensor) -> Tensor:
-            return self.predict(functional_call(self.module, parameters, (inputs,)))
+        def outputs(parameters: Parameters, inputs: Tensor) -> Tensor:
+            y = functional_call(self.module, parameters, (inputs,))
+            return y.unflatten(-1, (self.actions, -1)) if given else y
 
-        def predict(parameters: Parameters, inputs: Tensor) -> Tensor:
-            found = everything(parameters, inputs)
-            return _chosen(found, given[0]) if given else found
+        def taken(parameters: Parameters) -> Tensor:
+            y = outputs(parameters, x)
+            return _chosen(y, given[0]) if given else y
 
-        # Without curvature u must not depend on θ: its tangent is taken at a detached θ.
-        at = theta if self.rule.curvature else {name: value.detach() for name, value in theta.items()}
-        f, u = jvp(lambda parameters: predict(parameters, x), (at,), (w,))[:2]
-        if not self.rule.curvature:
-            f = predict(theta, x)
+        still = {name: value.detach() for name, value in theta.items()}
+        y = f = u = None
+        if self.uses_w:  # without curvature u must not depend on θ: its tangent is taken at a detached θ
+            at = theta if self.rule.curvature else still
+            f, u = jvp(lambda parameters: self._head(taken(parameters)), (at,), (w,))[:2]
+        if f is None or u is None or not self.rule.curvature:
+            y = taken(theta)
+            f = self._head(y)
+        u = torch.zeros_like(f) if u is None else u
         maps = Shift(*shift)
-        f_next = everything(theta, x_next)
+        f_next = self._head(outputs(frozen or (theta if self.follows else still), x_next))
         if given:
             following = given[1] if len(given) > 1 else self._value(f_next.detach()).argmax(-1)
             f_next = _chosen(f_next, following)
         delta = temporal_difference(maps, f, f_next)
         p, t, q = self.rule(delta.detach(), u.detach(), rho)
+        parts = (delta.detach(), u.detach(), p, t, q)
+        if self.metric == "kl" and y is not None:  # KL's cotangent, through softmax: the differences of p
+            ends = torch.zeros_like(p[..., :1])
+            return (torch.diff(p, dim=-1, prepend=ends, append=ends) * y).sum() / x.shape[0], parts
         total = (p * f).sum() + (t * maps.apply(f_next)).sum() + (q * u).sum()
-        return total / x.shape[0], (delta.detach(), u.detach(), p, t, q)
+        return total / x.shape[0], parts
 
 
 def _chosen(f: Tensor, action: Tensor) -> Tensor:

@@ -22,10 +22,19 @@ from algorithms.engines.mlp import MlpEngine, Weights
 from algorithms.engines.small import ACTIVATIONS
 from algorithms.experience.replay import Transitions
 from algorithms.names import look_up
-from algorithms.rule import Rule
+from algorithms.rule import Rule, uses
 from algorithms.targets import CdfTarget, Target
 
 METRICS = ("cramer", "kl")
+
+
+def check_metric(metric: str, rule: Rule, target: Target, pinned: bool = False) -> None:
+    """KL compares laws, and its cotangent is known for a rule that is plain backprop."""
+    look_up("metric", metric, dict.fromkeys(METRICS))
+    if metric == "kl" and not isinstance(target, CdfTarget):
+        raise ValueError("metric 'kl' compares laws: the target must be 'cdf', got 'value'")
+    if metric == "kl" and (any(uses(rule)) or pinned):
+        raise ValueError(f"metric 'kl' is for rules without w on free logits, got {rule.name!r}")
 
 
 class ReplayEngine(MlpEngine):
@@ -41,12 +50,8 @@ class ReplayEngine(MlpEngine):
         **shape: Unpack[Shape],
     ) -> None:
         super().__init__(rule, sizes, target, dtype, **shape)
-        look_up("metric", metric, dict.fromkeys(METRICS))
+        check_metric(metric, rule, target, self.pinned)
         self.uses_w, self.follows = uses(rule)
-        if metric == "kl" and not isinstance(target, CdfTarget):
-            raise ValueError("metric 'kl' compares laws: the target must be 'cdf', got 'value'")
-        if metric == "kl" and (self.uses_w or self.follows or self.pinned):
-            raise ValueError(f"metric 'kl' is for rules without w on free logits, got {rule.name!r}")
         coefficients, self._function = rule_as_data(rule, np.ones(1))
         head, support, projection = network_heads.VALUE, np.zeros(0), 0
         if isinstance(target, CdfTarget):
@@ -114,11 +119,3 @@ class ReplayEngine(MlpEngine):
         if self.setup.whole and self.rule.w_decay:
             g_w -= self.rule.w_decay * w
         return g_theta, g_w, health
-
-
-def uses(rule: Rule) -> tuple[bool, bool]:
-    """(whether the rule uses w, whether θ follows the next prediction), found by probing it."""
-    points = [(1.0, 0.0), (0.0, 1.0), (0.7, -1.3), (-2.1, 0.4), (30.0, 5.0)]
-    found = np.array([[float(part) for part in rule.function(delta, u, 1.0)] for delta, u in points])
-    still = np.array([[float(part) for part in rule.function(delta, 0.0, 1.0)] for delta, _ in points])
-    return bool((found[:, 2] != 0).any() or (found != still).any()), bool((found[:, 1] != 0).any())

@@ -42,6 +42,9 @@ def compare(
     out: Path = OutFolder,
     predictor: str | None = PredictorText,
     learner: str = typer.Option("agent", help="In a world: agent, or policy-iteration (SGD, with replay)."),
+    threshold: float | None = typer.Option(
+        None, help="In a world: count the steps to this return. Otherwise: half-way to what the best agent earns."
+    ),
     as_json: bool = AsJson,
 ) -> int:
     """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
@@ -72,9 +75,11 @@ def compare(
         return compare_agents(
             where, split(problems), split(rules), split(targets), seeds=seeds, steps=steps, alpha=alpha, beta=beta,
             alphas=None if alphas is None else _numbers("alphas", alphas), atoms=atoms, projection=projection,
-            seed=seed, predictor=predictor, kind=learner, out=out, command=repeat(locals() | {"store": where.store}),
-            as_json=as_json,
+            seed=seed, predictor=predictor, kind=learner, threshold=threshold, out=out, as_json=as_json,
+            command=repeat(locals() | {"store": where.store}),
         )  # fmt: skip
+    if threshold is not None:
+        raise ValueError("threshold is a return of agents in a world: give a world")
     if (alpha is None) != (beta is None):
         raise ValueError("alpha and beta must be given together, or neither, for a sweep")
     if alpha is not None and (alphas is not None or ratios is not None):

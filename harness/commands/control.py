@@ -63,11 +63,12 @@ def compare_agents(
 
 def _print(found: Any, path: Path, command: str) -> None:
     from harness.compare.control import words
-    from harness.report.control import COLUMNS, cells
+    from harness.report.control import cells, columns
 
     for world in found.contest.worlds:
         rows = [[text + (" ★" if won else "") for text, _, won in row] for row in cells(found, world)]
-        print_table(world, list(COLUMNS), rows, numbers=set(range(1, len(COLUMNS))))
+        head = columns(found, world)
+        print_table(world, head, rows, numbers=set(range(1, len(head))))
     for line in words(found):
         tell(f"· {line}")
     tell("★ earns more than every other agent, by paired tests. [ ] 95 % intervals of the median.")

@@ -78,10 +78,11 @@ def run(
         spec = RunSpec(Place(problem), made, Probe(log_times(steps)), seed)
         check_learner(spec)
     request = Request(spec, seeds)
+    label = rule.upper() if rule in PUBLISHED else spec.learner.rule.name
     make = where.make  # a wrong executor is an error before there is a store
-    with open_store(where.store) as results, progress(f"{spec.learner.rule.name} on {problem}") as tick:
+    with open_store(where.store) as results, progress(f"{label} on {problem}") as tick:
         summary = execute([request], results, make, timeout=where.timeout, progress=tick)
-        found = _summary(results, spec, seeds)
+        found = _summary(results, spec, seeds) | {"name": label}
     if as_json:
         print_json(found)
     else:
@@ -92,7 +93,7 @@ def run(
     if found["outcomes"].keys() <= {"converged", "budget spent", "diverged"}:
         return 0
     reasons = "; ".join(found["errors"])
-    print(f"dgtd: lanes of {spec.learner.rule.name} on {problem} have no numbers: {reasons}", file=sys.stderr)
+    print(f"dgtd: lanes of {label} on {problem} have no numbers: {reasons}", file=sys.stderr)
     return 2
 
 
@@ -173,7 +174,7 @@ def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
 
 def _print(found: dict[str, Any], already: int, expected: int) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in found["outcomes"].items())
-    say(f"{found['rule']} on {found['problem']}, {found['steps']} steps: {outcomes} of {found['seeds']} lanes")
+    say(f"{found['name']} on {found['problem']}, {found['steps']} steps: {outcomes} of {found['seeds']} lanes")
     for line in found["errors"]:
         say(f"  {line}")
     rows = [[name, *(f"{q[k]:.4g}" for k in ("median", "q25", "q75"))] for name, q in found["final"].items()]

@@ -48,11 +48,20 @@ def learner(
     if row is not None:
         name, target = row.rule, row.target
         settings |= {"metric": row.metric, "frozen": row.frozen}
-    if predictor.kind != "mlp":
-        raise ValueError(f"a learner in a world must be a network, as in 'mlp(64,64,relu)', got {predictor.kind!r}")
+    if predictor.kind not in ("mlp", "module"):
+        known = "'mlp(64,64,relu)' or file.py:function"
+        raise ValueError(f"a learner in a world must be a network, as in {known}, got {predictor.kind!r}")
     made = Control(**settings | control)
     return Learner(
-        reference(name), alpha, beta, target, atoms, projection, predictor=predictor, cohort=cohort, control=made
+        reference(name, PUBLISHED),
+        alpha,
+        beta,
+        target,
+        atoms,
+        projection,
+        predictor=predictor,
+        cohort=cohort,
+        control=made,
     )
 
 

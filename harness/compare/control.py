@@ -22,7 +22,7 @@ from harness.runs.spec import MOST_SEEDS, Learner, Outcome, PredictorSpec, Reque
 from harness.runs.store import Store
 
 ALPHA = 0.05
-RATES = {"agent": (2.5e-4, 5e-4, 1e-3, 2e-3), policy_iteration.NAME: (0.01, 0.03, 0.1, 0.3)}
+RATES = {"agent": (2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3), policy_iteration.NAME: (0.01, 0.03, 0.1, 0.3)}
 LAST = 0.2  # the share of all steps over which the final return is the mean: one number per lane, and it is tested
 CHOICE = "largest mean return over the last fifth of the sweep's lanes; a rate with a diverged lane does not count"
 
@@ -58,6 +58,7 @@ class ControlContest:
     rates    the sweep's α; none: the kind's; one leaves nothing to choose
     beta     none: the agents' own, and in policy iteration as large as α
     atoms, predictor   none: the kind's
+    threshold          a return, for "steps to it"; none: see `ControlComparison.threshold`
     """
 
     worlds: tuple[str, ...]
@@ -72,6 +73,7 @@ class ControlContest:
     projection: str = "cramer"
     predictor: PredictorSpec | None = None
     root_seed: int = 0
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
         look_up("learner", self.kind, RATES)
@@ -81,6 +83,8 @@ class ControlContest:
         whole("sweep_seeds", self.sweep_seeds, 1, MOST_SEEDS)
         for rate in self.rates:
             positive("alpha", rate)
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise ValueError(f"threshold must be a finite return, got {self.threshold}")
         if not (self.worlds and self.entrants):
             raise ValueError("a comparison needs a world and an agent at least")
         for world in self.worlds:
@@ -152,7 +156,8 @@ def choose(contest: ControlContest, store: Store) -> dict[tuple[str, Entrant], S
 
 @dataclass(frozen=True)
 class Earned:
-    """Lanes in a world. Returns, and what episodes were thought to be worth and were  [lanes, checkpoints].
+    """Lanes in a world. Returns, what episodes were thought to be worth and were, and how many had ended: [lanes,
+    checkpoints].
 
     final, area   [lanes]: means over the last fifth and over all, −∞ for lanes that diverged
     law           [lanes, actions · n]: where the observation is 0; nothing for a value
@@ -161,6 +166,7 @@ class Earned:
     returns: Floats
     thought: Floats
     worth: Floats
+    episodes: Floats
     final: Floats
     area: Floats
     law: Floats
@@ -171,14 +177,15 @@ class Earned:
 def _earned(store: Store, spec: RunSpec, seeds: int) -> Earned:
     """From the store."""
     lanes = settled_lanes(store, spec, seeds)
-    returns, thought, worth = (
-        np.stack([lane.curves[:, NAMES.index(name)] for lane in lanes]) for name in ("return", "value", "earned")
+    returns, thought, worth, episodes = (
+        np.stack([lane.curves[:, NAMES.index(name)] for lane in lanes])
+        for name in ("return", "value", "earned", "episodes")
     )
     late = spec.times() > (1 - LAST) * spec.probe.steps
     lost = np.array([lane.outcome is Outcome.DIVERGED for lane in lanes])
     final, area = (np.where(lost, -np.inf, part.mean(1)) for part in (returns[:, late], returns[:, 1:]))
     law, seconds = np.stack([lane.law for lane in lanes]), sum(lane.seconds for lane in lanes)
-    return Earned(returns, thought, worth, final, area, law, int(lost.sum()), seconds)
+    return Earned(returns, thought, worth, episodes, final, area, law, int(lost.sum()), seconds)
 
 
 @dataclass(frozen=True)
@@ -196,6 +203,21 @@ class Earnings:
     def final(self) -> Floats:
         """[lanes]: what is tested."""
         return self.lanes.final
+
+    def steps_to(self, threshold: float) -> Floats:
+        """[lanes]: the first checkpoint whose return is at least so much; ∞ if none is."""
+        there = (self.lanes.returns >= threshold) & (self.times > 0)
+        return np.where(there.any(1), self.times[there.argmax(1)], np.inf)
+
+    def over_episodes(self, count: int = 50) -> tuple[Integers, Floats]:
+        """(episodes, returns [lanes, episodes]) as far as every lane has come; between checkpoints, straight lines."""
+        at = np.unique(np.linspace(1, max(self.lanes.episodes[:, -1].min(), 1), count).astype(int))
+        return at, np.stack(
+            [
+                np.interp(at, ended[1:], one[1:])
+                for ended, one in zip(self.lanes.episodes, self.lanes.returns, strict=True)
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -223,6 +245,14 @@ class ControlComparison:
     def at(self, world: str) -> list[Earnings]:
         """The entries of a world."""
         return [entry for entry in self.entries if entry.world == world]
+
+    def threshold(self, world: str) -> float:
+        """The return that is asked for: half-way from where agents begin to what the best of them earns at last."""
+        if self.contest.threshold is not None:
+            return self.contest.threshold
+        here = self.at(world)
+        first = np.mean([entry.lanes.returns[:, entry.times > 0][:, 0].mean() for entry in here])
+        return float((first + max(np.median(entry.final) for entry in here)) / 2)
 
 
 def weigh(contest: ControlContest, store: Store, chosen: dict[tuple[str, Entrant], Sweep]) -> ControlComparison:
@@ -264,12 +294,12 @@ def words(found: ControlComparison) -> list[str]:
         told = ", ".join(f"{entry.who.label} {np.median(entry.final):.0f}" for entry in ranked)
         lines.append(f"{world}, median return over the last fifth of {found.contest.steps:,} steps: {told}.")
         for match in (each for each in found.matches if each.world == world):
-            share = f"P(higher) {match.better.estimate:.2f} [{match.better.low:.2f}, {match.better.high:.2f}]"
+            share = f"{match.better.estimate:.2f} [{match.better.low:.2f}, {match.better.high:.2f}]"
+            share = f"P({match.a} earns more) {share}"
             if match.winner is not None:
                 other = match.b if match.winner == match.a else match.a
-                chance = share if match.winner == match.a else f"P(lower) {match.better.estimate:.2f}"
                 size = f"median difference {abs(match.difference):.3g}"
-                lines.append(f"{match.winner} earns more than {other}: {size}, {chance}, p = {match.p:.2g}.")
+                lines.append(f"{match.winner} earns more than {other}: {size}, {share}, p = {match.p:.2g}.")
             else:
                 lines.append(
                     f"{match.a} and {match.b} are not told apart by {found.contest.seeds} seeds: median difference "
@@ -292,8 +322,11 @@ def as_dict(found: ControlComparison) -> dict[str, Any]:
             "final": {"median": interval.estimate, "low": interval.low, "high": interval.high},
             "final_mean": float(entry.final.mean()), "final_sd": float(entry.final.std(ddof=1)),
             "area_mean": float(entry.lanes.area.mean()), "diverged": entry.lanes.diverged,
+            "threshold": found.threshold(entry.world),
+            "steps_to_threshold": [x if np.isfinite(x) else None for x in entry.steps_to(found.threshold(entry.world))],
             "microseconds_per_step": entry.microseconds, "lanes": entry.final.tolist(),
             "steps": entry.times.tolist(), "mean_return": entry.lanes.returns.mean(0).tolist(),
+            "episodes": entry.lanes.episodes.mean(0).tolist(),
             "thought": entry.lanes.thought.mean(0).tolist(), "earned": entry.lanes.worth.mean(0).tolist(),
         }  # fmt: skip
     matches = [
@@ -301,6 +334,7 @@ def as_dict(found: ControlComparison) -> dict[str, Any]:
             "world": m.world, "a": m.a, "b": m.b, "median_difference": m.difference,
             "p_higher": m.better.estimate, "p_holm": m.p, "winner": m.winner,
             "variance_ratio": None if m.variance is None else m.variance.ratio.estimate,
+            "variance_p": None if m.variance is None else m.variance.p,
         }
         for m in found.matches
     ]  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from algorithms.checks import Floats
 from algorithms.targets import CdfTarget
 from harness.compare.control import ALPHA, ControlComparison, Earnings, words
-from harness.judging.statistics import median_interval
+from harness.judging.statistics import Interval, median_interval
 from harness.report.bands import Line, band
 from harness.report.drawing import Figure, Panel, save
 from harness.report.figures import law_quantiles
@@ -56,16 +56,28 @@ def figures(found: ControlComparison, world: str) -> list[Figure]:
 
 
 def returns(found: ControlComparison, world: str) -> Figure:
-    """Returns against steps."""
+    """Returns against steps, and against episodes."""
 
-    def draw(axis: Any) -> Readings:
+    def over_steps(axis: Any) -> Readings:
         curves = [_band(axis, entry, entry.lanes.returns, i) for i, entry in enumerate(found.at(world))]
         axis.set(xlabel="steps of the world", ylabel="return of an episode")
         axis.legend(frameon=False, fontsize="small")
         return Readings(at_step, curves)
 
-    text = f"Return of an episode in {world} against steps: means over {found.contest.seeds} seeds."
-    return Figure(_name("returns", world), f"Learning in {world}", text, (Panel("return", draw),))
+    def over_episodes(axis: Any) -> Readings:
+        curves = [
+            band(axis, Line(entry.who.label, i), *entry.over_episodes()) for i, entry in enumerate(found.at(world))
+        ]
+        axis.set(xlabel="episodes of a lane", ylabel="return of an episode")
+        axis.legend(frameon=False, fontsize="small")
+        return Readings(lambda x: f"episode {x:,.0f}", curves)
+
+    text = (
+        f"Return of an episode in {world} against steps, and against the episodes that a lane has finished, as far as "
+        f"every lane has come: means over {found.contest.seeds} seeds."
+    )
+    panels = (Panel("over steps", over_steps, named=True), Panel("over episodes", over_episodes, named=True))
+    return Figure(_name("returns", world), f"Learning in {world}", text, panels)
 
 
 def worth(found: ControlComparison, world: str) -> Figure:
@@ -135,8 +147,11 @@ def _band(axis: Any, entry: Earnings, curves: Floats, i: int, label: str = "", d
     return band(axis, Line(label or entry.who.label, i, dashed), entry.times, curves)
 
 
-COLUMNS = ("agent", "α", "return, last fifth: median", "mean", "standard deviation", "mean over all steps",
-           "diverged", "µs per step")  # fmt: skip
+def columns(found: ControlComparison, world: str) -> list[str]:
+    """The head of the table of a world."""
+    reached = f"steps to {found.threshold(world):.3g}"
+    return ["agent", "α", "return, last fifth: median", "mean", "standard deviation", "mean over all steps", reached,
+            "diverged", "µs per step"]  # fmt: skip
 
 
 def cells(found: ControlComparison, world: str) -> list[list[Cell]]:
@@ -147,6 +162,7 @@ def cells(found: ControlComparison, world: str) -> list[list[Cell]]:
         bounds = f" [{middle.low:.3g}, {middle.high:.3g}]" if np.isfinite(middle.low) else ""
         met = [m for m in found.matches if m.world == world and entry.who.label in (m.a, m.b)]
         won = bool(met) and all(m.winner == entry.who.label for m in met)
+        until = median_interval(entry.steps_to(found.threshold(world)), ALPHA)
         plain = (float(entry.final.mean()), float(entry.final.std(ddof=1)), float(entry.lanes.area.mean()))
         rows.append(
             [
@@ -154,6 +170,7 @@ def cells(found: ControlComparison, world: str) -> list[list[Cell]]:
                 (f"{entry.sweep.best:g}{' (edge)' if entry.sweep.on_edge else ''}", entry.sweep.best, False),
                 (f"{middle.estimate:.3g}{bounds}", middle.estimate, won),
                 *((numeral(value), value, False) for value in plain),
+                (_steps(until), until.estimate, False),
                 (f"{entry.lanes.diverged} of {len(entry.final)}", float(entry.lanes.diverged), False),
                 (f"{entry.microseconds:.3g}", entry.microseconds, False),
             ]
@@ -161,8 +178,47 @@ def cells(found: ControlComparison, world: str) -> list[list[Cell]]:
     return rows
 
 
+def _steps(until: Interval) -> str:
+    """A median number of steps with its interval; lanes may never come there."""
+    if not np.isfinite(until.estimate):
+        return "not by half of the lanes"
+    low, high = (f"{bound:,.0f}" if np.isfinite(bound) else "∞" for bound in (max(until.low, 0.0), until.high))
+    return f"{until.estimate:,.0f} [{low}, {high}]"
+
+
 def _summary(found: ControlComparison, world: str) -> str:
-    return table(f"Agents in {world}", list(COLUMNS), cells(found, world))
+    note = (
+        f'<p class="soft">Steps: medians over seeds until the return of episodes between two checkpoints is '
+        f"{found.threshold(world):.3g}"
+        + ("" if found.contest.threshold is not None else ", half-way from where agents begin to what the best earns")
+        + ".</p>"
+    )
+    return table(f"Agents in {world}", columns(found, world), cells(found, world)) + note + _pairs(found, world)
+
+
+def _pairs(found: ControlComparison, world: str) -> str:
+    """Each pair of agents: who earns more, and who varies less."""
+    rows: list[list[Cell]] = []
+    for m in (each for each in found.matches if each.world == world):
+        chance = f"{m.better.estimate:.2f} [{m.better.low:.2f}, {m.better.high:.2f}]"
+        spread = ("–", np.nan), ("–", np.nan)
+        if m.variance is not None:
+            ratio = m.variance.ratio
+            spread = (
+                (f"{ratio.estimate:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]", ratio.estimate),
+                (f"{m.variance.p:.2g}", m.variance.p),
+            )
+        rows.append(
+            [
+                (f"{m.a} − {m.b}", m.a, False), (numeral(m.difference), m.difference, m.winner is not None),
+                (chance, m.better.estimate, False), (f"{m.p:.2g}", m.p, False),
+                *((text, key, False) for text, key in spread),
+            ]
+        )  # fmt: skip
+    if not rows:
+        return ""
+    head = ["pair", "median difference", "P(higher)", "p (Holm)", "ratio of variances", "p of equal variances"]
+    return table(f"Pairs in {world}", head, rows)
 
 
 def _sweeps(found: ControlComparison) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from algorithms.targets import CdfTarget, Target, target_class
 from harness.runs.acting_spec import Acts, Control
 from harness.runs.bookkeeping import Book, uniforms
 from harness.runs.checkpoints import Keeper
+from harness.runs.predictors import users_module
 from harness.runs.rule_files import resolve
 from harness.runs.spec import RunSpec
 from harness.runs.trial import Trial
@@ -26,7 +27,8 @@ from harness.worlds.world import Resumable, World, WorldInfo, find_world
 
 # return, length: of episodes that ended since the last checkpoint (the last known where none did; 0 before the first)
 # value: what the greedy action was thought to be worth where episodes began; earned: what it was worth, discounted
-NAMES = ("return", "length", "value", "earned", "w_norm")
+# episodes: that ended since the start
+NAMES = ("return", "length", "value", "earned", "w_norm", "episodes")
 LOOK = 64  # steps between two looks at the clock and at Ctrl-C
 
 
@@ -81,9 +83,10 @@ class Acting(InWorld):
     def agent(self) -> Agent:
         """The row of the table."""
         predictor, control = self.spec.learner.predictor, self.control
+        network = None if predictor.file is None else partial(users_module, predictor)
         return Agent(
             self.rule, self.target, control.metric, control.frozen, w=control.w_optimiser, hidden=predictor.hidden,
-            activation=predictor.activation,
+            activation=predictor.activation, network=network,
         )  # fmt: skip
 
     def players(self, seeds: range) -> Players:

@@ -51,6 +51,7 @@ class Book:
         self.episode[:, POWER] = 1.0
         self.sums, self.count = np.zeros((lanes, POWER)), np.zeros(lanes)
         self.last = np.zeros((lanes, POWER))
+        self.ended = np.zeros(lanes)  # episodes so far
 
     @property
     def length(self) -> Floats:
@@ -65,9 +66,10 @@ class Book:
         """[lanes, names] since the last time; w  [lanes, d]."""
         some = self.count > 0
         self.last[some] = self.sums[some] / self.count[some, None]
+        self.ended += self.count
         self.sums[:], self.count[:] = 0.0, 0.0
         norm = np.sqrt((w.astype(float) ** 2).sum(1))
-        return np.concatenate([self.last, norm[:, None]], axis=1)
+        return np.concatenate([self.last, norm[:, None], self.ended[:, None]], axis=1)
 
     def state(self) -> State:
         """The arrays themselves, not copies."""

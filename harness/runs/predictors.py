@@ -117,18 +117,26 @@ def inputs_of(spec: PredictorSpec, problem: Problem) -> Floats:
 
 
 def make_module(spec: PredictorSpec, problem: Problem, inputs: int, outputs: int) -> torch.nn.Module:
-    """The problem's own network, or what the user's function returns; it gets (inputs, outputs) if it takes two."""
+    """The problem's own network, or the user's."""
+    if spec.file is not None:
+        return users_module(spec, inputs, outputs)
+    if problem.network is None:
+        raise ValueError(f"problem {problem.name!r} has no network of its own: name another predictor")
+    return _checked(problem.network(), shown(spec), inputs, outputs)
+
+
+def users_module(spec: PredictorSpec, inputs: int, outputs: int) -> torch.nn.Module:
+    """What the user's function returns; it gets (inputs, outputs) if it takes two."""
+    assert spec.file is not None
+    function = load(spec.file)
+    with answering(f"predictor {shown(spec)!r}"):
+        module = function(inputs, outputs) if len(inspect.signature(function).parameters) >= 2 else function()
+    return _checked(module, shown(spec), inputs, outputs)
+
+
+def _checked(module: Any, name: str, inputs: int, outputs: int) -> torch.nn.Module:
     import torch
 
-    if spec.file is None:
-        if problem.network is None:
-            raise ValueError(f"problem {problem.name!r} has no network of its own: name another predictor")
-        module: Any = problem.network()
-    else:
-        function = load(spec.file)
-        with answering(f"predictor {shown(spec)!r}"):
-            module = function(inputs, outputs) if len(inspect.signature(function).parameters) >= 2 else function()
-    name = shown(spec)
     if not isinstance(module, torch.nn.Module):
         raise ValueError(f"predictor {name!r} must return a torch.nn.Module, got {type(module).__name__}")
     module = module.double()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.abc import Loader, MetaPathFinder
@@ -31,8 +31,11 @@ from harness.runs.timeouts import time_limit
 PATIENCE = 10.0  # seconds for a rule to be loaded and probed: arithmetic takes none
 
 
-def reference(text: str) -> FileRef:
-    """What the command line's RULE stands for, loaded and probed once, as data that any worker can load again."""
+def reference(text: str, also: Iterable[str] = ()) -> FileRef:
+    """What the command line's RULE stands for, loaded and probed once, as data that any worker can load again.
+
+    also   names that the caller knows beside rules: one of them may have been meant
+    """
     if is_file(text):
         ref = file_reference(text, "rule")
         resolve(ref)
@@ -42,8 +45,8 @@ def reference(text: str) -> FileRef:
         _of_entry_point(text)
         return FileRef(name=text)
     name = text.split("(")[0].strip()
-    if name not in RULES and name not in FAMILIES and points:
-        raise unknown("rule", name, [*RULES, *FAMILIES, *points])
+    if name.isidentifier() and name not in RULES and name not in FAMILIES:
+        raise unknown("rule", name, [*RULES, *FAMILIES, *points, *also])
     return FileRef(name=find_rule(text).name)
 
 

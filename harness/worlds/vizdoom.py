@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.worlds.world import Moved, Observations, WorldInfo
+from harness.worlds.one_by_one import OneByOne
+from harness.worlds.world import Observations, WorldInfo
 
 ROWS, BLOCK = slice(40, 80), 4  # of a frame of 120 × 160: above is the ceiling, below the gun
 SEEN = (80 - 40) // BLOCK * (160 // BLOCK)
@@ -37,8 +38,8 @@ os.execv({engine!r}, [{engine!r}, *sys.argv[1:]])
 SHARED = Path("/dev/shm")
 
 
-class DefendTheCenter:
-    """One game per lane. Each episode is seeded from its lane's stream, so that it can be had again.
+class DefendTheCenter(OneByOne):
+    """One game per lane; a game does the same again after the same seed and actions, whatever was played before.
 
     The engine has no picture of an ended episode. So its own time limit is off and ours cuts episodes: a learner
     bootstraps from the true last frame. Where the player died the observation is 0, and the discount too.
@@ -49,38 +50,26 @@ class DefendTheCenter:
     def __init__(self, streams: NDArray[np.uint64], limit: int = LIMIT) -> None:
         self.limit = limit
         self.games = [new_game() for _ in streams]
-        self.age = np.zeros(len(streams), dtype=np.int64)
         self._owned = np.zeros((len(streams), 2))
-        self._seeds = [np.random.default_rng(list(map(int, stream))) for stream in streams]
-        self.observation = np.stack([self._begin(lane) for lane in range(len(streams))])
+        super().__init__(streams)
 
-    def _begin(self, lane: int) -> Observations:
+    def reset(self, lane: int, seed: int) -> Observations:
+        """Begin an episode of one lane."""
         game = self.games[lane]
-        game.set_seed(int(self._seeds[lane].integers(2**31)))
+        game.set_seed(seed)
         game.new_episode()
-        self.age[lane] = 0
         self._owned[lane] = owned(game)
         return seen(game)
 
-    def step(self, actions: NDArray[np.int64]) -> Moved:
-        """Every lane takes its action."""
-        following, now = np.zeros_like(self.observation), np.empty_like(self.observation)
-        reward = np.empty(len(self.games))
-        ended, cut = np.zeros((2, len(self.games)), dtype=np.bool_)
-        for lane, game in enumerate(self.games):
-            reward[lane] = game.make_action(list(BUTTONS[actions[lane]]), SKIP)  # +1 per kill, −1 for death
-            left = owned(game)
-            reward[lane] -= LOSS * np.count_nonzero(left < self._owned[lane])
-            self._owned[lane] = left
-            self.age[lane] += 1
-            ended[lane] = game.is_episode_finished()  # without a time limit, only death ends an episode
-            cut[lane] = not ended[lane] and self.age[lane] >= self.limit
-            if not ended[lane]:
-                following[lane] = now[lane] = seen(game)
-            if ended[lane] or cut[lane]:
-                now[lane] = self._begin(lane)
-        self.observation = now
-        return Moved(following, reward, ended, cut)
+    def move(self, lane: int, action: int) -> tuple[Observations, float, bool, bool]:
+        """One lane takes its action."""
+        game = self.games[lane]
+        reward = game.make_action(list(BUTTONS[action]), SKIP)  # +1 per kill, −1 for death
+        left = owned(game)
+        reward -= LOSS * np.count_nonzero(left < self._owned[lane])
+        self._owned[lane] = left
+        died = game.is_episode_finished()  # without a time limit, only death ends an episode
+        return np.zeros(SEEN, np.float32) if died else seen(game), reward, died, len(self._taken[lane]) >= self.limit
 
 
 def new_game(colour: bool = False) -> Any:

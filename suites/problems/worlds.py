@@ -1,14 +1,19 @@
-"""Worlds that are wrong on purpose: controls of the suite `control`."""
+"""Worlds for the suite `control`: one whose answer is known, and two that lie about how an episode ended."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.state import State, refill
+from harness.worlds import pictures
 from harness.worlds.cartpole import CartPole, frame
 from harness.worlds.world import Moved, WorldInfo
 
 LIMIT = 200
+ROUND = 10  # steps of an episode on the treadmill
 
 
 class DeafCartPole(CartPole):
@@ -24,3 +29,47 @@ def cartpole_deaf() -> WorldInfo:
     """For `dgtd.worlds`."""
     words = "CartPole-v0 that says truncated where the pole falls: a control, nothing can be learnt from values"
     return WorldInfo("cartpole-deaf", words, 4, 2, LIMIT, lambda streams: DeafCartPole(streams, LIMIT), frame=frame)
+
+
+class Treadmill:
+    """One place, which no action leaves; +1 per step. Episodes are cut off, or, if it `ends`, are said to terminate.
+
+    What an action is worth is 1/(1 − γ). Whoever takes the cut for an end believes that a tenth of all steps are the
+    last ones, since nothing tells them apart: 1/(1 − 0.9γ).
+    """
+
+    actions = 2
+
+    def __init__(self, streams: NDArray[np.uint64], ends: bool = False) -> None:
+        self.ends = ends
+        self.age = np.zeros(len(streams), dtype=np.int64)
+        self.observation = np.ones((len(streams), 1), dtype=np.float32)
+
+    def step(self, actions: NDArray[np.int64]) -> Moved:
+        """Every lane stays where it is."""
+        self.age += 1
+        over = self.age >= ROUND
+        self.age[over] = 0
+        never = np.zeros_like(over)
+        return Moved(self.observation, np.ones(len(over)), *((over, never) if self.ends else (never, over)))
+
+    def state(self) -> State:
+        """How old the episodes are."""
+        return {"age": self.age}
+
+    def restore(self, saved: State) -> None:
+        """Go on from a state."""
+        refill(self.state(), saved)
+
+
+def treadmill() -> WorldInfo:
+    """For `dgtd.worlds`."""
+    words = f"one place, +1 per step, cut off after {ROUND} steps: an action is worth 1/(1 − γ)"
+    return WorldInfo("treadmill", words, 1, 2, ROUND, Treadmill, frame=pictures.treadmill)
+
+
+def treadmill_ends() -> WorldInfo:
+    """For `dgtd.worlds`."""
+    words = "the treadmill that says terminated where it is cut off: a control, values are too small"
+    made = partial(Treadmill, ends=True)
+    return WorldInfo("treadmill-ends", words, 1, 2, ROUND, made, frame=pictures.treadmill)

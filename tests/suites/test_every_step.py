@@ -11,7 +11,7 @@ from harness.runs.iterating import Iterating
 from suites import every_step
 from suites.every_step import EveryStep, both, earns_more, returns
 from suites.figure_one_search import V0
-from suites.figure_three import final_returns
+from suites.returns import final_returns
 from tests.suites.test_figure_one import lanes
 
 SETTING = Setting("full", 0, 1e-5)

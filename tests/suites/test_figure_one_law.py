@@ -11,7 +11,7 @@ from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.iterating import Iterating, Walk
 from suites import figure_one_law
-from suites.control_worlds import fallen, moved
+from suites.control.physics import fallen, moved
 from suites.figure_one_law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
 from suites.figure_one_search import V0
 

@@ -9,16 +9,17 @@ from harness.judging.claims import Setting
 from harness.judging.ledger import collect
 from harness.judging.verdicts import Verdict
 from harness.runs.trial import Trial
-from suites import control, figure_three
-from suites.figure_three import C51, DOOM, DQN, GREEDY, LANDER, RATES
+from suites import control, returns
+from suites.control import figure_three
+from suites.control.figure_three import C51, CARTPOLE, DOOM, DQN, GREEDY, LANDER, SPREAD
 
 RNG = np.random.default_rng(0)
 SETTING = Setting("full", 0, 1e-5)
 SENTENCES = (
-    "c51-over-dqn", "greedy-gq-over-dqn", "greedy-gq-over-eta-0", "greedy-gq-comparable-with-c51",
-    "c51-steadier-than-dqn", "greedy-gq-steadier-than-dqn",
+    "c51-over-dqn", "greedy-gq-over-dqn", "greedy-gq-over-eta-0", "greedy-gq-over-eta-0/at-any-rate",
+    "greedy-gq-comparable-with-c51", "c51-steadier-than-dqn", "greedy-gq-steadier-than-dqn",
 )  # fmt: skip
-CARTPOLE = [f"control/cartpole-v1/{name}" for name in SENTENCES]
+ON_CARTPOLE = [f"control/cartpole-v1/{name}" for name in SENTENCES]
 
 
 def lanes(first, last, spread=10.0, count=30):
@@ -36,7 +37,7 @@ def with_extras(monkeypatch, *packages):
 
 def test_a_world_whose_extra_is_missing_has_no_claims(monkeypatch):
     figures = [claim.id for claim in with_extras(monkeypatch) if claim.figure]
-    assert figures == CARTPOLE
+    assert figures == ON_CARTPOLE
     assert any("LunarLander" in claim.id for claim in with_extras(monkeypatch, "Box2D"))
     assert not any("vizdoom" in claim.id for claim in with_extras(monkeypatch, "Box2D"))
     assert any("vizdoom" in claim.id for claim in with_extras(monkeypatch, "vizdoom"))
@@ -56,7 +57,7 @@ def test_extras_add_nothing_to_ci_and_findings_elsewhere(monkeypatch):
 
 def test_the_claims_of_this_installation_are_collected():
     ids = [claim.id for claim in collect("control", None, "full")]
-    assert [each for each in ids if each in CARTPOLE] == CARTPOLE
+    assert [each for each in ids if each in ON_CARTPOLE] == ON_CARTPOLE
 
 
 @pytest.mark.parametrize(("last", "verdict"), [(100, Verdict.PASS), (-120, Verdict.FAIL), (-50, Verdict.INCONCLUSIVE)])
@@ -69,7 +70,7 @@ def test_a_rise_is_measured_from_the_first_tenth(last, verdict):
 @pytest.mark.parametrize(("ours", "verdict"), [(60, Verdict.PASS), (-60, Verdict.FAIL), (0.5, Verdict.INCONCLUSIVE)])
 def test_who_earns_more(ours, verdict):
     trials = [lanes(-150, ours), lanes(-150, 0)]
-    assert figure_three.on_chosen(figure_three.earns_more_on_average, trials, SETTING).verdict is verdict
+    assert LANDER.judged(returns.earns_more_on_average, trials, SETTING).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -78,13 +79,13 @@ def test_who_earns_more(ours, verdict):
 )
 def test_the_same_is_within_one_kill_either_way(ours, spread, verdict):
     trials = [lanes(0, ours, spread), lanes(0, 5, spread)]
-    assert figure_three.on_chosen(partial(figure_three.earns_the_same, 1.0), trials, SETTING).verdict is verdict
+    assert DOOM.judged(partial(returns.earns_the_same, 1.0), trials, SETTING).verdict is verdict
 
 
 @pytest.mark.parametrize(("spread", "verdict"), [(1, Verdict.PASS), (100, Verdict.FAIL), (10, Verdict.INCONCLUSIVE)])
 def test_whose_returns_vary_less(spread, verdict):
     trials = [lanes(0, 5, spread), lanes(0, 5, 10)]
-    assert figure_three.on_chosen(figure_three.varies_less, trials, SETTING).verdict is verdict
+    assert DOOM.judged(returns.varies_less, trials, SETTING).verdict is verdict
 
 
 def test_the_paper_profile_judges_each_agent_at_the_rate_of_its_own_sweep():
@@ -92,19 +93,47 @@ def test_the_paper_profile_judges_each_agent_at_the_rate_of_its_own_sweep():
     sweeps, finals = [[1, 9, 2], [5, 3, 4]], [[50, 20, 60], [10, 30, 40]]
     trials = [lanes(0, last, 0.1) for swept, final in zip(sweeps, finals, strict=True) for last in (*swept, *final)]
     seen = []
-    figure_three.on_chosen(lambda *given: seen.append(given), trials, Setting("paper"))
+    DOOM.judged(lambda *given: seen.append(given), trials, Setting("paper"))
     ((ours, theirs, words, _),) = seen
     np.testing.assert_allclose([ours.mean(), theirs.mean()], [20, 10], atol=0.2)
     assert words == "; rates 0.0005 and 0.00025 by sweep"
 
 
-@pytest.mark.parametrize(("world", "package"), [(LANDER, "Box2D"), (DOOM, "vizdoom")])
-def test_what_the_paper_profile_needs_is_in_the_order_that_is_judged(world, package):
-    pytest.importorskip(package, reason=f"needs the extra of {world}")
-    needs = figure_three.agents_in(world, C51, DQN, Setting("paper"))
+@pytest.mark.parametrize("panel", [CARTPOLE, LANDER, DOOM])
+def test_what_the_paper_profile_needs_is_in_the_order_that_is_judged(panel):
+    if panel.extra:
+        pytest.importorskip(panel.extra, reason=f"needs the extra of {panel.world}")
+    needs = panel.pair(C51, DQN, Setting("paper"))
     rates = [need.spec.learner.alpha for need in needs]
-    assert rates == list(RATES) * 4
-    assert [dict(need.spec.axes)["purpose"] for need in needs] == (["sweep"] * 3 + ["ranking"] * 3) * 2
-    assert [need.spec.learner.target for need in needs] == ["cdf"] * 6 + ["value"] * 6
-    full = figure_three.agents_in(world, C51, DQN, Setting("full"))
-    assert [need.spec.learner.alpha for need in full] == [5e-4, 5e-4]
+    count = len(panel.rates)
+    assert rates == list(panel.rates) * 4
+    assert [dict(need.spec.axes)["purpose"] for need in needs] == (["sweep"] * count + ["ranking"] * count) * 2
+    assert [need.spec.learner.target for need in needs] == ["cdf"] * 2 * count + ["value"] * 2 * count
+
+
+@pytest.mark.parametrize("panel", [CARTPOLE, LANDER])
+def test_the_full_profile_uses_rates_that_a_sweep_of_the_same_rates_chose(panel):
+    if panel.extra:
+        pytest.importorskip(panel.extra, reason=f"needs the extra of {panel.world}")
+    full = panel.pair(C51, DQN, Setting("full"))
+    assert [need.spec.learner.alpha for need in full] == [panel.chosen[C51], panel.chosen[DQN]]
+    assert set(panel.chosen.values()) <= set(panel.rates)
+    assert {need.seeds for need in full} == {30}
+
+
+@pytest.mark.parametrize(("ours", "verdict"), [(260, Verdict.PASS), (140, Verdict.FAIL), (202, Verdict.INCONCLUSIVE)])
+def test_enough_is_earned_on_average(ours, verdict):
+    assert figure_three.earns_enough([lanes(20, ours)], SETTING).verdict is verdict
+
+
+def test_over_rates_a_lane_is_the_mean_of_its_rates():
+    """Better at one rate by more than it is worse at the two others: PASS in the mean, and the words have each rate."""
+    found = figure_three.earns_more_over_rates(
+        [lanes(20, last, 1.0) for last in (100, 100, 300, 120, 120, 120)], SETTING
+    )
+    assert found.verdict is Verdict.PASS
+    assert "0.00025: 100 and 120; 0.001: 100 and 120; 0.004: 300 and 120" in found.words
+    needs = next(claim for claim in figure_three.claims() if claim.id.endswith("at-any-rate")).needs(SETTING)
+    assert [need.spec.learner.alpha for need in needs] == [*SPREAD, *SPREAD]
+    assert {need.seeds for need in needs} == {10}
+    assert [need.spec.learner.rule.name for need in needs] == ["greedy_gq(eta=0.5)"] * 3 + ["greedy_gq(eta=0)"] * 3

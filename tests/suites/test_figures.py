@@ -40,9 +40,11 @@ def test_every_sentence_has_claims_and_they_are_findings(name, profile):
     said = FIGURES[name].figure().statements(Setting(profile))
     claims = [claim for each in said for claim in each.claims]
     assert claims
-    assert all(claim.figure and "full" in claim.profiles for claim in claims)
+    least = "full" if profile == "ci" else profile  # a quick look runs what the full profile runs, with fewer lanes
+    assert all(claim.figure and least in claim.profiles for claim in claims)
     assert len({claim.id for claim in claims}) == len(claims)
-    assert all(each.claims for each in said if "LunarLander" not in each.says and "ViZDoom" not in each.says)
+    later = ("LunarLander", "ViZDoom", *(["range of rates"] if profile == "ci" else []))
+    assert all(each.claims for each in said if not any(word in each.says for word in later))
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from algorithms import agents, optimisers, rule, stepping, streams
-from algorithms.engines import linear, replayed, traced
+from algorithms.engines import linear, module, replayed, traced
 from algorithms.experience import replay
 from algorithms.policy_iteration import Evaluators
 from harness.compare import agreement
@@ -15,15 +15,8 @@ from harness.judging.verdicts import Verdict
 from harness.oracle import linearised, objectives, returns, saddle
 from harness.runs import acting
 from harness.worlds import cartpole
-from suites import (
-    control,
-    control_updates,
-    control_worlds,
-    iteration_steps,
-    oracle_exponents,
-    oracle_points,
-    rate_tails,
-)
+from suites import iteration_steps, oracle_exponents, oracle_points, rate_tails
+from suites.control import algorithm_three, networks, physics, published, updates
 from suites.convergence import planted
 from suites.engines import agreement as bands
 from suites.engines import by_hand, curves, identity, numbers
@@ -32,11 +25,11 @@ from suites.engines import streams as named
 SETTING = Setting("ci", 0)
 CLAIMS = {
     claim.id: claim
-    for module in (
-        named, by_hand, identity, numbers, bands, control_updates, control_worlds, iteration_steps, oracle_exponents,
-        oracle_points,
+    for part in (
+        named, by_hand, identity, numbers, bands, updates, physics, algorithm_three, networks, iteration_steps,
+        oracle_exponents, oracle_points,
     )
-    for claim in module.claims()
+    for claim in part.claims()
 } | {"rates/expected-bound/gaussian": rate_tails.gaussian()}  # fmt: skip
 
 
@@ -82,6 +75,14 @@ def without_ends(step):
     return wrong
 
 
+_together = module.ModuleEngine.directions_and_parts
+
+
+def own_bootstrap(self, theta, w, batch, frozen=None):
+    """As if nothing were frozen."""
+    return _together(self, theta, w, batch)
+
+
 PLANTED = {
     "engines/streams/numpy": (streams, "_INIT_A", 1),
     "engines/linear/by-hand": (by_hand, "gtd2_by_hand", one_step_late),
@@ -95,12 +96,18 @@ PLANTED = {
     "engines/agreement/band": (agreement, "CHANCE", 0.02),
     "control/updates/dqn": (optimisers, "BETA1", 0.8),
     "control/updates/c51": (agents.Players, "renew", lambda self, step: None),
+    "control/atom-by-atom/greedy_gq(0.5)": (
+        replayed.ReplayEngine,
+        "gradients",
+        scaled(replayed.ReplayEngine.gradients, 1.000001),
+    ),
+    "control/network/c51": (module.ModuleEngine, "directions_and_parts", own_bootstrap),
     "control/acts": (replayed.ReplayEngine, "values", scaled(replayed.ReplayEngine.values, 1.001)),
     "control/replay": (replay.Replay, "size", property(lambda self: 1)),
-    "control/cartpole-v0/physics": (control_worlds, "TAU", 0.021),
+    "control/cartpole-v0/physics": (physics, "TAU", 0.021),
     "control/cartpole-v0/last-step": (cartpole.CartPole, "step", without_ends(cartpole.CartPole.step)),
     "policy_iteration/ratios": (Evaluators, "act", other_ratios),
-    "policy_iteration/finite_cartpole/steps": (control_worlds, "GRAVITY", 9.9),
+    "policy_iteration/finite_cartpole/steps": (physics, "GRAVITY", 9.9),
     "policy_iteration/diagnosis/jacobian": (linearised, "mean_jacobian", scaled(linearised.mean_jacobian, 1.001)),
     "oracle/exponent/interval": (oracle_exponents, "STUDENT", {0.95: 2.015048}),  # one-sided
     "oracle/mean-update/tdrc": (objectives.Objective, "mean_update", scaled(objectives.Objective.mean_update, 1.001)),
@@ -193,10 +200,10 @@ def test_planted_curves_pass_without_their_fault(monkeypatch):
 def test_a_direction_that_is_not_a_number_is_not_the_published_one(monkeypatch):
     gradients = replayed.ReplayEngine.gradients
     monkeypatch.setattr(replayed.ReplayEngine, "gradients", scaled(gradients, np.nan))
-    assert control.directions_error("dqn", SETTING).verdict is Verdict.FAIL
+    assert published.directions_error("dqn", SETTING).verdict is Verdict.FAIL
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("claim", control.other_updates(), ids=lambda claim: claim.id)
+@pytest.mark.parametrize("claim", published.other_updates(), ids=lambda claim: claim.id)
 def test_updates_that_were_never_published_are_caught_on_any_seed(claim):
     assert [seed for seed in range(20) if claim.check(Setting("ci", seed)).verdict is not Verdict.FAIL] == []

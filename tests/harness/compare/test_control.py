@@ -8,7 +8,17 @@ import pytest
 
 from algorithms.experience.replay import Replay
 from harness.compare.agents import checkpoints, learner, run_spec
-from harness.compare.control import ControlContest, Earned, Earnings, Entrant, Sweep, _match, entrants, words
+from harness.compare.control import (
+    ControlComparison,
+    ControlContest,
+    Earned,
+    Earnings,
+    Entrant,
+    Sweep,
+    _match,
+    entrants,
+    words,
+)
 from harness.judging.statistics import paired
 from harness.runs.acting import NAMES, Acting
 from harness.runs.acting_spec import Control
@@ -35,8 +45,33 @@ def lanes(final):
     final = np.asarray(final, dtype=float)
     who = Entrant("dqn", "value")
     nothing = np.zeros((len(final), 2))
-    earned = Earned(nothing, nothing, nothing, final, final, np.zeros((len(final), 0)), 0, 1.0)
+    earned = Earned(nothing, nothing, nothing, nothing, final, final, np.zeros((len(final), 0)), 0, 1.0)
     return Earnings("cartpole-v0", who, Sweep(1e-3, {}), np.arange(2), earned, 1.0)
+
+
+def learning(returns, episodes):
+    """An agent whose lanes have these curves, [lanes, checkpoints]."""
+    returns, ended = np.asarray(returns, dtype=float), np.asarray(episodes, dtype=float)
+    final = returns[:, -1]
+    earned = Earned(returns, returns, returns, ended, final, final, np.zeros((len(final), 0)), 0, 1.0)
+    return Earnings("cartpole-v0", Entrant("dqn", "value"), Sweep(1e-3, {}), 100 * np.arange(4), earned, 1.0)
+
+
+def test_steps_to_a_return_and_returns_over_episodes():
+    entry = learning([[0, 10, 20, 40], [0, 10, 10, 10]], [[0, 10, 15, 17], [0, 10, 20, 30]])
+    np.testing.assert_array_equal(entry.steps_to(20), [200, np.inf])
+    np.testing.assert_array_equal(entry.steps_to(0), [100, 100])  # nothing is known before the first checkpoint
+    at, returns = entry.over_episodes()
+    assert at.tolist() == list(range(1, 18))  # as far as the slower lane has come
+    np.testing.assert_allclose(returns[0][[9, 11, 14, 16]], [10, 14, 20, 40])
+    np.testing.assert_allclose(returns[1], 10)
+
+
+def test_the_threshold_is_half_way_unless_it_is_given():
+    good, bad = learning([[0, 10, 20, 40]] * 3, [[0, 1, 2, 3]] * 3), learning([[0, 20, 20, 20]] * 3, [[0, 1, 2, 3]] * 3)
+    contest = ControlContest(("cartpole-v0",), entrants(("dqn",), ("cdf",)), 300, 3, rates=(1e-3,))
+    assert ControlComparison(contest, [good, bad], []).threshold("cartpole-v0") == (15 + 40) / 2
+    assert ControlComparison(replace(contest, threshold=33.0), [good, bad], []).threshold("cartpole-v0") == 33
 
 
 def test_more_is_better():
@@ -200,9 +235,11 @@ def test_the_command_writes_a_report_and_a_second_time_runs_nothing(tmp_path):
             "no world 'cartpole-v9'; did you mean 'cartpole-v",
         ),
         (["compare", "--problems", "cartpole-v0,baird", "--rules", "dqn"], "no world 'baird'"),
-        (["compare", "--problems", "cartpole-v0", "--rules", "dqm"], "no rule 'dqm'"),
+        (["compare", "--problems", "cartpole-v0", "--rules", "dqm"], "no rule 'dqm'; did you mean 'dqn'?"),
         (["compare", "--problems", "cartpole-v0", "--rules", "dqn", "--predictor", "table"], "must be a network"),
         (["compare", "--problems", "gym:Pendulum-v1", "--rules", "dqn"], "must have discrete actions"),
+        (["compare", "--problems", "baird", "--threshold", "3"], "threshold is a return of agents"),
+        (["compare", "--problems", "cartpole-v0", "--rules", "dqn", "--threshold", "nan"], "must be a finite return"),
         (["run", "--problem", "gym:CartPol-v1", "--rule", "dqn"], "no world 'gym:CartPol-v1'"),
         (["run", "--problem", "baird", "--rule", "gtd2", "--alpha", "0.1"], "--beta"),
         (["world", "show", "cartpole-v3"], "no world 'cartpole-v3'; did you mean"),
@@ -225,7 +262,7 @@ def test_a_run_in_a_world_and_the_worlds_themselves(tmp_path):
     assert found["outcomes"] == {"budget spent": 2}
     assert set(found["final"]) == set(NAMES)
     listed = json.loads(dgtd("world", "list", "--json").stdout)
-    names = ["cartpole-v0", "cartpole-v1", "vizdoom-defend-the-center", "cartpole-deaf"]
+    names = ["cartpole-v0", "cartpole-v1", "vizdoom-defend-the-center", "cartpole-deaf", "treadmill", "treadmill-ends"]
     assert [row["name"] for row in listed] == names
     facts = json.loads(dgtd("world", "show", "cartpole-v1", "--json").stdout)
     assert 15 < facts["random_return_mean"] < 30
@@ -234,8 +271,6 @@ def test_a_run_in_a_world_and_the_worlds_themselves(tmp_path):
 
 def test_the_words_say_what_the_seeds_can_not_tell():
     contest = ControlContest(("cartpole-v0",), entrants(("dqn", "c51"), ("cdf",)), 100, 3, rates=(1e-3,))
-    from harness.compare.control import ControlComparison
-
     one, other = lanes([1, 2, 3]), lanes([3, 2, 1])
     result = paired(-one.final, -other.final)
     found = ControlComparison(contest, [one], [_match("cartpole-v0", one, other, result, 1.0)])

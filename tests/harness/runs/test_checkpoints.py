@@ -46,7 +46,7 @@ def resumed(what, folder):
     return *cohort(what, keeper(folder, said)), said
 
 
-@pytest.mark.parametrize("world", ["cartpole-v0", "gym:Acrobot-v1", "cartpole-deaf"])
+@pytest.mark.parametrize("world", ["cartpole-v0", "gym:Acrobot-v1", "cartpole-deaf", "treadmill"])
 @pytest.mark.parametrize("name", AGENTS)
 def test_save_load_and_go_on_is_to_go_on(name, world, tmp_path):
     what = agent(name, world)

@@ -17,7 +17,7 @@ from harness.runs.executors import InProcess, make_executor
 from harness.runs.spec import Request, RunSpec
 from harness.runs.store import Store
 from harness.worlds.cartpole import CartPole
-from harness.worlds.gym import GymWorld
+from harness.worlds.one_by_one import OneByOne
 from tests.harness.runs.agents import agent
 from tests.harness.runs.lanes import ROOT, run_all
 from tests.harness.runs.processes import children
@@ -74,6 +74,10 @@ def kill_inside(store: Path, what: RunSpec) -> int:
             "dqn", "gym:LunarLander-v3", 4_000,
             marks=pytest.mark.skipif(not LANDS, reason="LunarLander needs the extra 'box2d'"),
         ),
+        pytest.param(
+            "c51", "vizdoom-defend-the-center", 3_000,
+            marks=pytest.mark.skipif(find_spec("vizdoom") is None, reason="needs the extra 'vizdoom'"),
+        ),
     ],
 )  # fmt: skip
 def test_a_killed_cohort_goes_on_inside_and_its_curves_are_the_undisturbed_ones(
@@ -82,7 +86,7 @@ def test_a_killed_cohort_goes_on_inside_and_its_curves_are_the_undisturbed_ones(
     what, war = agent(name, world, steps, lanes=2), tmp_path / "war.sqlite"
     at = kill_inside(war, what)
     assert 0 < at < steps
-    kind, taken = CartPole if world.startswith("cartpole") else GymWorld, []
+    kind, taken = CartPole if world.startswith("cartpole") else OneByOne, []
     step = kind.step
     monkeypatch.setattr(kind, "step", lambda self, actions: taken.append(1) or step(self, actions))
     found = run_all(war, [Request(what, 2)])[1]

@@ -74,7 +74,7 @@ def test_an_episode_that_is_cut_off_has_its_true_last_frame():
         np.testing.assert_array_equal(cut.observation, going.observation)
         np.testing.assert_array_equal(cut.truncated, step == 4)
         assert not cut.terminated.any()
-    assert (short.age == 0).all()
+    assert (short.ages == 0).all()
     assert (short.observation != cut.observation).any(axis=1).all()  # a new episode
 
 
@@ -89,7 +89,7 @@ def test_death_terminates_also_on_the_last_allowed_step():
         moved, steps = world.step(idle), steps + 1
     assert moved.reward[0] <= -1
     assert (moved.observation == 0).all()
-    assert world.age[0] == 0
+    assert world.ages[0] == 0
     for limit, ended in ((steps, True), (steps - 1, False)):
         world = lanes(1, limit)
         for _ in range(limit):

@@ -15,6 +15,8 @@ MEANS = "test:tests/algorithms/test_agents.py::test_agents_act_by_the_means_of_t
 REPLAY = "algorithms/experience/replay.py"
 CARTPOLE = "harness/worlds/cartpole.py"
 ACTING = "harness/runs/acting.py"
+MODULE = "algorithms/engines/module.py"
+ONE_BY_ONE = "harness/worlds/one_by_one.py"
 TORCH = "test:tests/algorithms/test_agents.py::test_a_hundred_updates_are_those_of_torch"
 BITS = "test:tests/harness/worlds/test_worlds.py::test_cartpole_is_gymnasiums_to_the_last_bit"
 
@@ -186,6 +188,63 @@ MUTANTS = (
         "discount = np.where(moved.terminated, 0.0, control.gamma)",
         "discount = np.full(lanes, control.gamma)",
         ("claim:control/cartpole-v0/dqn/learns",),
+    ),
+    Mutant(
+        "control: an episode that is cut off is taken for one that ended",
+        ACTING,
+        "discount = np.where(moved.terminated, 0.0, control.gamma)",
+        "discount = np.where(moved.terminated | moved.truncated, 0.0, control.gamma)",
+        ("claim:control/treadmill/dqn/value", "claim:control/cartpole-v0/replayed"),
+    ),
+    Mutant(
+        "control: a lane of gymnasium's goes on with another episode's seed",
+        ONE_BY_ONE,
+        "while self._episodes[lane] < episodes - 1:",
+        "while self._episodes[lane] < episodes - 2:",
+        ("claim:control/resumed/dqn/gym:CartPole-v1",),
+    ),
+    Mutant(
+        "control: a lane of gymnasium's goes on from the start of its episode",
+        ONE_BY_ONE,
+        "for action in map(int, actions):",
+        "for action in map(int, actions[:0]):",
+        ("claim:control/resumed/dqn/gym:CartPole-v1",),
+    ),
+    Mutant(
+        "control: w climbs twice as fast as its direction",
+        AGENTS,
+        "self.of_w.step(self.w, -g_w)",
+        "self.of_w.step(self.w, -2 * g_w)",
+        ("claim:control/updates/greedy_gq(0.5)",),
+    ),
+    Mutant(
+        "control: a user's network bootstraps from itself where a copy is frozen",
+        MODULE,
+        "outputs(frozen or (theta",
+        "outputs((theta",
+        ("claim:control/network/dqn", "claim:control/network/c51"),
+    ),
+    Mutant(
+        "control: a user's C51 is semi-gradient TD in the Cramér metric",
+        MODULE,
+        'if self.metric == "kl" and',
+        'if self.metric == "KL" and',
+        ("claim:control/network/c51",),
+    ),
+    Mutant(
+        "control: a user's network does not follow its next prediction",
+        MODULE,
+        "(theta if self.follows else still)",
+        "still",
+        ("claim:control/network/greedy_gq(0.5)",),
+    ),
+    Mutant(
+        "control: an overflow of SGD is set to zero",
+        ADAM,
+        "            theta -= self.rate * direction\n",
+        "            theta -= np.nan_to_num(self.rate * direction, nan=0.0, posinf=0.0, neginf=0.0)\n"
+        "            np.clip(theta, -0.9, 0.9, out=theta)\n",
+        ("claim:control/greedy_gq(0.5)/cdf/w-threshold",),
     ),
     Mutant(
         "control: the next observation is the new episode's",

@@ -136,7 +136,7 @@ MUTANTS = (
     Mutant(
         "module: curvature always",
         MODULE,
-        "at = theta if self.rule.curvature else {name: value.detach() for name, value in theta.items()}",
+        "at = theta if self.rule.curvature else still",
         "at = theta",
         (
             "claim:engines/module/depth=1,tanh,pinned/greedy_gq(eta=0.5)/written-out",

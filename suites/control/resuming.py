@@ -19,6 +19,7 @@ from harness.runs.checkpoints import Keeper
 from harness.runs.trial import Trial
 
 PLACE, LANES, STEPS = "cartpole-v0", 3, 640
+OTHER = "gym:CartPole-v1"  # gymnasium's environments can't be copied: they are brought back by their actions
 AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
 
 
@@ -35,25 +36,26 @@ class EveryLook(Keeper):
 
 
 def claims() -> list[Claim]:
-    """One for each agent."""
+    """One for each agent, and one for another kind of world."""
     return [
         Claim(
-            id=f"control/resumed/{name}",
-            says=f"{name}: lanes that are stopped and go on from their checkpoint take the steps of lanes that are not",
+            id=f"control/resumed/{name}{'' if world == PLACE else f'/{world}'}",
+            says=f"{name} on {world}: lanes that are stopped and go on from their checkpoint take the steps of lanes "
+            "that are not",
             source="ours",
-            check=partial(parts_ways, name),
+            check=partial(parts_ways, name, world),
         )
-        for name in AGENTS
+        for name, world in (*((name, PLACE) for name in AGENTS), (AGENTS[0], OTHER))
     ]
 
 
-def parts_ways(name: str, setting: Setting) -> Finding:
+def parts_ways(name: str, world: str, setting: Setting) -> Finding:
     """Numbers of the curves and of the last laws that differ: the same bits, or a checkpoint forgot something."""
     frozen: dict[str, Any] = {"frozen": 150} if name in PUBLISHED else {}
     made = learner(
-        name, PLACE, alpha=1e-3, cohort=LANES, explore_steps=STEPS // 2, batch=8, begin=100, capacity=300, **frozen
+        name, world, alpha=1e-3, cohort=LANES, explore_steps=STEPS // 2, batch=8, begin=100, capacity=300, **frozen
     )
-    acting, seeds = Acting.of(run_spec(PLACE, made, STEPS, setting.seed, "resumed")), range(LANES)
+    acting, seeds = Acting.of(run_spec(world, made, STEPS, setting.seed, "resumed")), range(LANES)
     looks: list[int] = []
     whole = acting.simulate(seeds, lambda: looks.append(0))
     every, half = len(looks), len(looks) // 2

@@ -1,8 +1,4 @@
-"""Control: agents make the published updates, and learn where they act (Algorithm 3; Figure 3).
-
-ci decides what can be decided in a minute: the updates, and that an agent earns more than random actions do. Rankings
-are in the full and paper profiles, and are findings about a figure (`suites.figure_three`).
-"""
+"""Agents make the published updates: their directions are the gradients of the published losses, by autograd."""
 
 from __future__ import annotations
 
@@ -16,38 +12,18 @@ from algorithms import rules
 from algorithms.engines.replayed import ReplayEngine
 from algorithms.experience.replay import Transitions
 from algorithms.published import PUBLISHED
-from algorithms.rule import Rule
 from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget, ValueTarget
-from harness.compare.agents import learner, run_spec
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import exponential, mean_interval
-from harness.judging.verdicts import Finding, below, exactly, largest
-from harness.runs.spec import Request
-from harness.runs.trial import Trial
-from suites import control_updates, control_worlds, figure_three, resuming
-from suites.figure_three import final_returns
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, exactly, largest
 
-SOURCE = "Algorithm 3; Figure 3"
-PLACE = "cartpole-v0"
-EXACT = 1e-10
-# Random actions earn 22 on CartPole. Decided on root seeds 103 to 106, see docs/measuring.md.
-LEARNS = 40.0
-LANES, STEPS, EXPLORE, RATE, BATCH = 12, 8_000, 2_500, 1e-3, 32
 AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
-DEAF = "cartpole-deaf"
+EXACT = 1e-10
 
 
-def claims(rule: Rule | None = None) -> list[Claim]:
-    """About the paper's agents; a user's rule is held to Algorithm 3's form by the suite `gradients`."""
-    if rule is not None:
-        return []
-    made = [*map(published, AGENTS), *map(learns, AGENTS), bootstraps_through_the_end()]
-    made += other_updates() + control_updates.claims() + control_worlds.claims()
-    return made + resuming.claims() + figure_three.claims()
-
-
-# ---------------------------------------------------------------------- the updates
+def claims() -> list[Claim]:
+    """Each agent's directions, and updates that were never published."""
+    return [*map(published, AGENTS), *other_updates()]
 
 
 def published(name: str) -> Claim:
@@ -157,43 +133,3 @@ def _by_autograd(
 def _layers(engine: ReplayEngine, flat: torch.Tensor) -> list[torch.Tensor]:
     sizes = [rows * columns for rows, columns in engine.shapes]
     return [part.unflatten(1, each) for part, each in zip(flat.split(sizes, 1), engine.shapes, strict=True)]
-
-
-# ---------------------------------------------------------------------- learning
-
-
-def learns(name: str) -> Claim:
-    """It earns more than random actions do."""
-    return Claim(
-        id=f"control/{PLACE}/{name}/learns",
-        says=f"{name} learns on {PLACE}: it earns {LEARNS:g} within {STEPS:,} steps, and random actions 22",
-        source=SOURCE,
-        needs=partial(lanes_of, name, PLACE),
-        judge=earns_enough,
-    )
-
-
-def bootstraps_through_the_end() -> Claim:
-    """The same check of a DQN to whom nobody says that the pole fell."""
-    return Claim(
-        id=f"control/control/{DEAF}/dqn/learns",
-        says="a DQN that bootstraps through termination learns",
-        source=SOURCE,
-        needs=partial(lanes_of, "dqn", DEAF),
-        judge=earns_enough,
-        control=True,
-    )
-
-
-def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:
-    """Lanes of one agent."""
-    made = learner(name, world, alpha=RATE, cohort=LANES, explore_steps=EXPLORE, batch=BATCH)
-    return [Request(run_spec(world, made, STEPS, setting.seed, "control"), LANES)]
-
-
-def earns_enough(trials: list[Trial], setting: Setting) -> Finding:
-    """The geometric mean over lanes: returns are positive, and spread like a factor."""
-    final = final_returns(trials[0])
-    ratio = exponential(mean_interval(np.log(LEARNS) - np.log(np.maximum(final, 1.0)), setting.false_alarm))
-    earned = LEARNS / ratio.estimate
-    return below(ratio, 1.0, setting.false_alarm, f"{LEARNS:g} over the returns' geometric mean, {earned:.1f}")

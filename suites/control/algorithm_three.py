@@ -1,0 +1,134 @@
+"""Distributional Greedy-GQ is Algorithm 3 as the paper has it: one atom after the other, each with its own gradient.
+
+Nothing of ours is used but the engine under test. The network, its law, F((z_j − r)/γ) as a step function (our
+`floor`) and both updates are written out here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from algorithms import rules
+from algorithms.checks import Floats
+from algorithms.engines.replayed import ReplayEngine
+from algorithms.experience.replay import Transitions
+from algorithms.streams import generator, generators
+from algorithms.targets import CdfTarget
+from harness.judging.claims import Claim, Setting
+from harness.judging.verdicts import Finding, exactly, largest
+from suites.control.updates import ACTIONS, HIDDEN, INPUTS, LANES, transitions
+
+SOURCE = "paper, Algorithm 3"
+EXACT = 1e-12
+ATOMS = 7
+LAW = CdfTarget(0, 10, ATOMS, "floor")
+ETAS = (0.0, 0.5, 1.0)
+
+
+def claims() -> list[Claim]:
+    """Each η, one whose correction has the wrong sign, and η = 0 against Q-learning."""
+    made = [
+        Claim(
+            id=f"control/atom-by-atom/greedy_gq({eta:g})",
+            says=f"distributional Greedy-GQ({eta:g}) moves θ and w as Algorithm 3 does, written out atom by atom",
+            source=SOURCE,
+            check=partial(differs, eta, eta),
+        )
+        for eta in ETAS
+    ]
+    made.append(
+        Claim(
+            id="control/control/atom-by-atom/sign",
+            says="so does one whose correction has the other sign",
+            source=SOURCE,
+            check=partial(differs, 0.5, -0.5),
+            control=True,
+        )
+    )
+    made.append(
+        Claim(
+            id="control/atom-by-atom/q-learning",
+            says="with η = 0 θ moves as in distributional Q-learning: semi-gradient TD towards the greedy action's law",
+            source=SOURCE,
+            check=is_q_learning,
+        )
+    )
+    return made
+
+
+def engine(rule: Any) -> ReplayEngine:
+    """Small, in double precision."""
+    return ReplayEngine(rule, (INPUTS, *HIDDEN), LAW, dtype=torch.float64, actions=ACTIONS, activation="tanh")
+
+
+def points(ours: ReplayEngine, setting: Setting) -> tuple[Floats, Floats, Transitions]:
+    """Random θ, w and transitions."""
+    rng = generator(setting.seed, suite="control", which="atoms")
+    theta = ours.start(generators(setting.seed, range(LANES), suite="control", which="atoms"))
+    return theta, rng.normal(size=theta.shape), transitions(rng)
+
+
+def differs(eta: float, written: float, setting: Setting) -> Finding:
+    """The largest difference of a direction of ours from Algorithm 3's with η as it is written."""
+    ours = engine(rules.greedy_gq(eta))
+    theta, w, drawn = points(ours, setting)
+    g_theta, g_w, _ = ours.gradients(theta, w, drawn)
+    worst = 0.0
+    for lane in range(LANES):
+        moves = np.zeros((2, theta.shape[1]))
+        for i in range(drawn.action.shape[1]):
+            moves += atom_by_atom(ours.shapes, theta[lane], w[lane], Transitions(*(p[lane, i] for p in drawn)), written)
+        moves /= drawn.action.shape[1]
+        worst = largest(worst, np.abs(-g_theta[lane] - moves[0]), np.abs(g_w[lane] - moves[1]))
+    return exactly(worst, EXACT, f"the moves of θ and w are off by {worst:.1e}")
+
+
+def atom_by_atom(shapes: list[tuple[int, int]], theta: Floats, w: Floats, one: Any, eta: float) -> Floats:
+    """[2, d]: what Algorithm 3 adds to θ and to w for one transition, without step sizes."""
+    flat = torch.tensor(theta, requires_grad=True)
+    z = np.linspace(0, 10, ATOMS)
+    here, there = (cumulated(shapes, flat, x) for x in (one.x, one.x_next))
+    masses = np.diff(there.detach().numpy(), prepend=0.0)
+    best = int(np.argmax(masses @ z))
+    moved, climbed = np.zeros_like(theta), np.zeros_like(theta)
+    for j in range(ATOMS):
+        f, phi = value_and_gradient(here[int(one.action)][j], flat)
+        if one.discount > 0:
+            at_or_below = int((z <= (z[j] - one.reward) / one.discount + 1e-9).sum())
+            g, phi_next = value_and_gradient(there[best][at_or_below - 1], flat) if at_or_below else (0.0, 0 * phi)
+        else:  # the return is the reward
+            g, phi_next = float(z[j] >= one.reward), 0 * phi
+        delta, along = g - f, float(phi @ w)
+        climbed += (delta - along) * phi
+        moved += delta * phi - eta * phi_next * along
+    return np.stack([moved, climbed])
+
+
+def cumulated(shapes: list[tuple[int, int]], flat: torch.Tensor, x: Any) -> torch.Tensor:
+    """[actions, atoms]: F(z_j) of every action, from a network of tanh units whose biases are the last rows."""
+    at, h = 0, torch.tensor(x, dtype=torch.float64)
+    for i, (rows, columns) in enumerate(shapes):
+        layer = flat[at : at + rows * columns].reshape(rows, columns)
+        at += rows * columns
+        h = h @ layer[:-1] + layer[-1]
+        h = torch.tanh(h) if i < len(shapes) - 1 else h
+    return torch.softmax(h.reshape(ACTIONS, ATOMS), -1).cumsum(-1)
+
+
+def value_and_gradient(number: torch.Tensor, flat: torch.Tensor) -> tuple[float, Floats]:
+    """F at an atom, and φ there."""
+    (gradient,) = torch.autograd.grad(number, flat, retain_graph=True)
+    return float(number.detach()), gradient.numpy()
+
+
+def is_q_learning(setting: Setting) -> Finding:
+    """G_θ of both, bootstrapping from themselves."""
+    ours, theirs = engine(rules.greedy_gq(0.0)), engine(rules.td)
+    theta, w, drawn = points(ours, setting)
+    gap = np.abs(ours.gradients(theta, w, drawn)[0] - theirs.gradients(theta, w, drawn)[0])
+    worst = largest(0.0, gap)
+    return exactly(worst, EXACT, f"the directions of θ are off by {worst:.1e}")

@@ -1,0 +1,65 @@
+"""Agents learn on CartPole-v0: they earn more than random actions do. Decided in a minute, so it is in ci."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from harness.compare.agents import learner, run_spec
+from harness.judging.claims import Claim, Need, Setting
+from harness.judging.statistics import exponential, mean_interval
+from harness.judging.verdicts import Finding, below
+from harness.runs.spec import Request
+from harness.runs.trial import Trial
+from suites.control.published import AGENTS
+from suites.returns import final_returns
+
+SOURCE = "Algorithm 3; Figure 3"
+PLACE = "cartpole-v0"
+# Random actions earn 22 on CartPole. Decided on root seeds 103 to 106, see docs/measuring.md.
+LEARNS = 40.0
+LANES, STEPS, EXPLORE, RATE, BATCH = 12, 8_000, 2_500, 1e-3, 32
+DEAF = "cartpole-deaf"
+
+
+def claims() -> list[Claim]:
+    """Each agent, and one that can't."""
+    return [*map(learns, AGENTS), bootstraps_through_the_end()]
+
+
+def learns(name: str) -> Claim:
+    """It earns more than random actions do."""
+    return Claim(
+        id=f"control/{PLACE}/{name}/learns",
+        says=f"{name} learns on {PLACE}: it earns {LEARNS:g} within {STEPS:,} steps, and random actions 22",
+        source=SOURCE,
+        needs=partial(lanes_of, name, PLACE),
+        judge=earns_enough,
+    )
+
+
+def bootstraps_through_the_end() -> Claim:
+    """The same check of a DQN to whom nobody says that the pole fell."""
+    return Claim(
+        id=f"control/control/{DEAF}/dqn/learns",
+        says="a DQN that bootstraps through termination learns",
+        source=SOURCE,
+        needs=partial(lanes_of, "dqn", DEAF),
+        judge=earns_enough,
+        control=True,
+    )
+
+
+def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:
+    """Lanes of one agent."""
+    made = learner(name, world, alpha=RATE, cohort=LANES, explore_steps=EXPLORE, batch=BATCH)
+    return [Request(run_spec(world, made, STEPS, setting.seed, "control"), LANES)]
+
+
+def earns_enough(trials: list[Trial], setting: Setting) -> Finding:
+    """The geometric mean over lanes: returns are positive, and spread like a factor."""
+    final = final_returns(trials[0])
+    ratio = exponential(mean_interval(np.log(LEARNS) - np.log(np.maximum(final, 1.0)), setting.false_alarm))
+    earned = LEARNS / ratio.estimate
+    return below(ratio, 1.0, setting.false_alarm, f"{LEARNS:g} over the returns' geometric mean, {earned:.1f}")

@@ -1,0 +1,61 @@
+"""The sweep behind Figure 3's rates: every agent at the same rates, on a root seed that no verdict uses.
+
+    python -m suites.control.sweep cartpole-v1
+    python -m suites.control.sweep LunarLander-v3
+
+What it finds is written into the panels of `suites.control.figure_three`, by hand: they are four numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from algorithms.names import look_up
+from harness.judging.claims import Setting
+from harness.judging.ledger import Workshop
+from harness.runs.executors import executor_maker
+from harness.runs.store import Store
+from suites.control.figure_three import PANELS, SHOWN, Panel
+from suites.returns import final_returns
+
+SEED, LANES = 103, 10
+
+
+def swept(panel: Panel, workshop: Workshop) -> dict[str, dict[float, float]]:
+    """agent → rate → the mean return over the last fifth of the steps."""
+    setting = Setting("full", SEED)
+    needs = {
+        (name, rate): panel.run(name, rate, setting, sweep=True, lanes=LANES)
+        for name in panel.chosen
+        for rate in panel.rates
+    }
+    workshop.gather(needs.values())
+    found: dict[str, dict[float, float]] = {name: {} for name in panel.chosen}
+    for (name, rate), need in needs.items():
+        found[name][rate] = float(final_returns(workshop.evidence(need)).mean())
+    return found
+
+
+def table(panel: Panel, found: dict[str, dict[float, float]]) -> str:
+    """A line for each agent, its best rate last."""
+    lines = [f"{panel.short}, {LANES} lanes, {panel.steps:,} steps, root seed {SEED}"]
+    for name, means in found.items():
+        each = ", ".join(f"{rate:g}: {mean:.0f}" for rate, mean in means.items())
+        lines.append(f"{SHOWN[name]}: {each}; best at {max(means, key=lambda rate: means[rate]):g}")
+    return "\n".join(lines)
+
+
+def main(words: list[str]) -> None:
+    """One world, on all cores."""
+    panel = look_up("panel", words[0] if words else "", {each.short: each for each in PANELS if each.chosen})
+    with TemporaryDirectory() as folder, Store(Path(folder) / "sweep.sqlite") as store:
+        print(table(panel, swept(panel, Workshop(store, executor_maker("pool", None, None)))))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except ValueError as error:
+        sys.exit(str(error))

@@ -1,0 +1,53 @@
+"""What lanes earned in a world, and how two learners' returns are judged: the suites of Figures 1 and 3 share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from algorithms.checks import Floats
+from harness.judging.claims import Setting
+from harness.judging.statistics import Interval, mean_interval, paired, variance_ratio
+from harness.judging.verdicts import Finding, below
+from harness.runs.trial import Trial
+
+SMALLER = 0.9  # the variance ratio must be below, as in the suite `evaluation`
+# Judges the final returns [lanes] of two learners whose lanes are pairs; the text is added to what is said.
+Judgement = Callable[[Floats, Floats, str, Setting], Finding]
+
+
+def final_returns(trial: Trial) -> Floats:
+    """[lanes]: the mean return over the last fifth of the steps; what a lane that diverged earned last counts."""
+    late = trial.times > 0.8 * trial.times[-1]
+    return trial.of("return")[late].mean(0)
+
+
+def earns_more(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
+    """The chance that a lane of the first earns less than its pair: below a half if it earns more."""
+    found = paired(ours, theirs, setting.false_alarm)
+    words = f"chance that a lane earns less; medians {np.median(ours):.0f} and {np.median(theirs):.0f}{also}"
+    chance = Interval(found.better.estimate, found.better.low, found.better.high, found.n)
+    return below(chance, 0.5, setting.false_alarm, words)
+
+
+def earns_more_on_average(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
+    """Ten pairs can't decide by signs at such an error rate, so this takes differences for normal."""
+    words = f"the other's return less its own, {theirs.mean():.3g} and {ours.mean():.3g} on average{also}"
+    return below(mean_interval(theirs - ours, setting.false_alarm), 0.0, setting.false_alarm, words)
+
+
+def earns_the_same(margin: float, ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
+    """The mean difference, whichever way."""
+    gap = mean_interval(ours - theirs, setting.false_alarm)
+    nearest = 0.0 if gap.low <= 0 <= gap.high else min(abs(gap.low), abs(gap.high))
+    away = Interval(abs(gap.estimate), nearest, max(-gap.low, gap.high), gap.n)
+    words = f"how far apart the returns are, {ours.mean():.3g} and {theirs.mean():.3g} on average{also}"
+    return below(away, margin, setting.false_alarm, words)
+
+
+def varies_less(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
+    """Over lanes that are pairs."""
+    found = variance_ratio(ours, theirs, 2 * setting.false_alarm)
+    words = f"variance ratio; sd over seeds {ours.std(ddof=1):.3g} and {theirs.std(ddof=1):.3g}{also}"
+    return below(found.ratio, SMALLER, setting.false_alarm, words)
