@@ -23,7 +23,8 @@ from algorithms.checks import Floats, Integers, whole
 from algorithms.engines.replayed import ReplayEngine
 from algorithms.engines.replayed_module import Network, ReplayModule
 from algorithms.experience.replay import Transitions
-from algorithms.optimisers import Adam, Sgd, optimiser
+from algorithms.names import look_up
+from algorithms.optimisers import OPTIMISERS, Adam, Sgd, optimiser
 from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.targets import Target
@@ -48,6 +49,8 @@ class Agent:
 
     def __post_init__(self) -> None:
         whole("frozen", self.frozen, 0)
+        for name in (self.theta, self.w):
+            look_up("optimiser", name, OPTIMISERS)
 
     def engine(
         self, observations: int, actions: int, dtype: torch.dtype = torch.float32

@@ -9,7 +9,16 @@ from typing import Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, LEARNERS, PredictorText, Where, a_path, runs_lanes
+from harness.commands.options import (
+    INTERRUPTED,
+    LEARNERS,
+    ActingOptions,
+    PredictorText,
+    Where,
+    a_path,
+    numbers,
+    runs_lanes,
+)
 from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
@@ -24,6 +33,7 @@ OutFolder = typer.Option(
 @runs_lanes
 def compare(
     where: Where,
+    acting: ActingOptions,
     problems: str = typer.Option(PROBLEMS, help="Problems, or worlds as in cartpole-v1, separated by commas."),
     rules: str = typer.Option(
         RULES, help="Names, or path/to/file.py:function, separated by commas. In a world also dqn, c51."
@@ -58,13 +68,12 @@ def compare(
     from harness.compare import agreement
     from harness.compare.across import across
     from harness.compare.across import as_dict as across_as_dict
-    from harness.compare.comparison import as_dict
+    from harness.compare.comparison import as_dict, number_of_tests, undecidable
     from harness.compare.comparison import compare as weigh
     from harness.compare.contest import Contest, choose
     from harness.compare.expected import add_exact, exact_jobs
     from harness.report.markup import writable
     from harness.report.page import page
-    from harness.report.words import undecidable
     from harness.runs.predictors import parse
     from harness.worlds.world import is_world
 
@@ -74,10 +83,12 @@ def compare(
 
         return compare_agents(
             where, split(problems), split(rules), split(targets), seeds=seeds, steps=steps, alpha=alpha, beta=beta,
-            alphas=None if alphas is None else _numbers("alphas", alphas), atoms=atoms, projection=projection,
+            alphas=None if alphas is None else numbers("alphas", alphas), atoms=atoms, projection=projection,
             seed=seed, predictor=predictor, kind=learner, threshold=threshold, out=out, as_json=as_json,
-            command=repeat(locals() | {"store": where.store}),
+            settings=acting.settings, states=acting.observations,
+            command=repeat(locals() | {"store": where.store} | vars(acting)),
         )  # fmt: skip
+    acting.refuse(problems)
     if threshold is not None:
         raise ValueError("threshold is a return of agents in a world: give a world")
     if (alpha is None) != (beta is None):
@@ -97,7 +108,8 @@ def compare(
     writable(out)
     command = repeat(locals() | {"store": where.store})
     with open_store(where.store) as results:
-        if words := undecidable(contest):  # said before anything runs, and after whatever is wrong with the input
+        # Before anything runs, and after whatever is wrong with the input.
+        if words := undecidable(contest.seeds, number_of_tests(contest)):
             print(f"dgtd: {words}", file=sys.stderr)
 
         if not carried_out("sweep", contest.sweep_requests(), results, where):
@@ -172,17 +184,10 @@ def grid(alphas: str | None, ratios: str | None) -> Any:
 
     made = Grid()
     if alphas is not None:
-        made = replace(made, alphas=_numbers("alphas", alphas))
+        made = replace(made, alphas=numbers("alphas", alphas))
     if ratios is not None:
-        made = replace(made, ratios=_numbers("ratios", ratios))
+        made = replace(made, ratios=numbers("ratios", ratios))
     return made
-
-
-def _numbers(name: str, text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(word) for word in split(text))
-    except ValueError:
-        raise ValueError(f"{name} must be numbers separated by commas, got {text!r}") from None
 
 
 def repeat(given: dict[str, Any]) -> str:
@@ -194,7 +199,7 @@ def repeat(given: dict[str, Any]) -> str:
         if name == "as_json" or name not in given or given[name] == parameter.default.default:
             continue
         value = given[name]
-        words += [f"--{name}", repr(value) if isinstance(value, float) else str(value)]
+        words += [f"--{name.replace('_', '-')}", repr(value) if isinstance(value, float) else str(value)]
     return shlex.join(words)
 
 

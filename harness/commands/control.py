@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def compare_agents(
 ) -> int:
     """Sweep α on seeds of its own, run the chosen ones on fresh seeds, and report."""
     from harness.commands.carry_out import carried_out
+    from harness.compare.comparison import undecidable
     from harness.compare.control import ControlContest, as_dict, choose, entrants, weigh
     from harness.report.control import write
     from harness.report.markup import writable
@@ -43,6 +45,8 @@ def compare_agents(
     _ = where.make  # a wrong executor is an error before there is a store
     writable(out)
     with open_store(where.store) as results:
+        if words := undecidable(contest.seeds, contest.tests):  # said before anything runs
+            print(f"dgtd: {words}", file=sys.stderr)
         if not carried_out("sweep", contest.sweep_requests(), results, where):
             return INTERRUPTED
         chosen = choose(contest, results)

@@ -6,7 +6,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,25 +59,86 @@ class Where:
         return executor_maker(self.executor, self.workers, self.scheduler)
 
 
+@dataclass(frozen=True)
+class ActingOptions:
+    """How a learner acts in a world, where it is not as its kind does: options of `run` and `compare`."""
+
+    gamma: float | None = typer.Option(None, help="In a world: the discount.")
+    range: str | None = typer.Option(None, help="In a world: where returns lie, for the atoms of laws, as in -10,20.")
+    explore: str | None = typer.Option(None, help="In a world: ε at first and at last, as in 0.1,0.02.")
+    explore_steps: int | None = typer.Option(None, help="In a world: steps until ε is at its last.")
+    batch: int | None = typer.Option(None, help="In a world: transitions per update.")
+    every: int | None = typer.Option(None, help="Agents: steps between two updates.")
+    begin: int | None = typer.Option(None, help="Agents: steps before the first update.")
+    capacity: int | None = typer.Option(None, help="In a world: transitions that the replay keeps.")
+    states: str | None = typer.Option(
+        None, help="In a world: where laws are kept, as in '0,0,0.1,0;0,0,-0.1,0'. Otherwise: where all is 0."
+    )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was given, by the names of a `Control` or an `Iteration`."""
+        names = ("gamma", "explore_steps", "batch", "every", "begin", "capacity")
+        made = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.range is not None:
+            made["v_min"], made["v_max"] = numbers("range", self.range, 2)
+        if self.explore is not None:
+            made["explore"] = numbers("explore", self.explore, 2)
+        return made
+
+    @property
+    def observations(self) -> tuple[tuple[float, ...], ...]:
+        """Where laws are kept."""
+        return () if self.states is None else tuple(numbers("states", part) for part in self.states.split(";"))
+
+    def refuse(self, problem: str) -> None:
+        """ValueError if something was given: there is no world."""
+        if given := [name for name, value in vars(self).items() if value is not None]:
+            raise ValueError(f"{', '.join(given)} is for learners in a world, and {problem!r} is none")
+
+
+def numbers(name: str, text: str, count: int = 0) -> tuple[float, ...]:
+    """Separated by commas; so many of them, if that is said."""
+    try:
+        found = tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        found = ()
+    if not found or (count and len(found) != count):
+        many = {0: "numbers separated by commas", 2: "two numbers separated by a comma"}[count]
+        raise ValueError(f"{name} must be {many}, got {text!r}")
+    return found
+
+
 def runs_lanes(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with the options of `Where` in place of its parameter `where`, which collects them.
 
-    Typer reads a function's signature, so the signature is what changes.
+    So for `ActingOptions`, if it has such a parameter. Typer reads a function's signature, so the signature is what
+    changes.
     """
-    hints = typing.get_type_hints(Where)
-    options = {
-        name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
-        for name, default in ((field, Where.__dataclass_fields__[field].default) for field in hints)
-    }
     own = inspect.signature(command, eval_str=True)
-    rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own.parameters.values() if p.name != "where"]
+    records = {p.name: p.annotation for p in own.parameters.values() if p.annotation in (Where, ActingOptions)}
+    options = {name: _fields(record) for name, record in records.items()}
+    rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own.parameters.values() if p.name not in records]
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
-        where = Where(**{name: given.pop(name) for name in options})
-        return command(**given, where=where)
+        made = {
+            name: record(**{option.name: given.pop(option.name) for option in options[name]})
+            for name, record in records.items()
+        }
+        return command(**given, **made)
 
-    signature = own.replace(parameters=[*rest, *options.values()])
+    spread = [option for name in reversed(records) for option in options[name]]  # the common ones last
+    signature = own.replace(parameters=[*rest, *spread])
     wrapped.__signature__ = signature  # type: ignore[attr-defined]
     wrapped.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
     return wrapped
+
+
+def _fields(record: type) -> list[inspect.Parameter]:
+    """The options of a record, as parameters of a command."""
+    hints = typing.get_type_hints(record)
+    return [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
+        for each in fields(record)
+    ]

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.commands.options import INTERRUPTED, LEARNERS, RESUME, PredictorText, StorePath, Where, runs_lanes
+from harness.commands.options import (
+    INTERRUPTED,
+    LEARNERS,
+    RESUME,
+    ActingOptions,
+    PredictorText,
+    StorePath,
+    Where,
+    runs_lanes,
+)
 from harness.commands.output import (
     AsJson,
     open_store,
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
 @runs_lanes
 def run(
     where: Where,
+    acting: ActingOptions,
     problem: str = typer.Option(..., help="A problem, as in 'baird', or a world, as in 'cartpole-v1'."),
     rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function; in a world also dqn or c51."),
     alpha: float | None = typer.Option(None, help="Step size of θ; in a world, the rate of Adam."),
@@ -40,7 +50,10 @@ def run(
     predictor: str | None = PredictorText,
     learner: str = typer.Option("agent", help="In a world: agent, or policy-iteration (SGD, online)."),
     episodes: int | None = typer.Option(None, help="Policy iteration: episodes until the next policy (20)."),
-    explore: str | None = typer.Option(None, help="In a world: ε at first and at last, as in 0.1,0.02."),
+    frozen: int | None = typer.Option(None, help="Agents: steps until the copy that they bootstrap from is renewed."),
+    metric: str | None = typer.Option(None, help="Agents: cramer, or kl as in C51."),
+    theta_optimiser: str | None = typer.Option(None, help="Agents: adam or sgd, for θ."),
+    w_optimiser: str | None = typer.Option(None, help="Agents: sgd or adam, for w."),
     as_json: bool = AsJson,
 ) -> int:
     """Run one rule on one problem; lanes that are stored already are not run again."""
@@ -57,15 +70,20 @@ def run(
 
     chosen = None if predictor is None else parse(predictor)
     look_up("learner", learner, LEARNERS)
-    acts = _acts(learner, episodes, explore)
+    words = {
+        "episodes": episodes, "frozen": frozen, "metric": metric, "theta_optimiser": theta_optimiser,
+        "w_optimiser": w_optimiser,
+    }  # fmt: skip
+    settings = acting.settings | {name: value for name, value in words.items() if value is not None}
     if is_world(problem) or rule in PUBLISHED or learner != "agent":
         spec = _in_a_world(
             problem, rule, alpha, beta, steps, target, atoms, projection, chosen, seed, seeds, learner,
-            StepSchedule(schedule), acts,
+            StepSchedule(schedule), settings, acting.observations,
         )  # fmt: skip
     else:
-        if acts:
-            raise ValueError(f"{', '.join(acts)} is for learners in a world, and {problem!r} is none")
+        acting.refuse(problem)
+        if settings:
+            raise ValueError(f"{', '.join(settings)} is for learners in a world, and {problem!r} is none")
         for name, value in (("alpha", alpha), ("beta", beta)):
             if value is None:
                 raise ValueError(f"Missing option '--{name}'.")
@@ -97,26 +115,10 @@ def run(
     return 2
 
 
-def _acts(learner: str, episodes: int | None, explore: str | None) -> dict[str, Any]:
-    """How a learner in a world acts, where it is said."""
-    made: dict[str, Any] = {}
-    if episodes is not None:
-        if learner != "policy-iteration":
-            raise ValueError("episodes are those of policy iteration: add --learner policy-iteration")
-        made["episodes"] = episodes
-    if explore is not None:
-        try:
-            first, last = (float(part) for part in explore.split(","))
-        except ValueError:
-            raise ValueError(f"explore must be two numbers separated by a comma, got {explore!r}") from None
-        made["explore"] = (first, last)
-    return made
-
-
 def _in_a_world(
     world: str, rule: str, alpha: float | None, beta: float | None, steps: int, target: str, atoms: int | None,
     projection: str, predictor: Any, seed: int, seeds: int, learner: str, schedule: Any,
-    acts: dict[str, Any],
+    settings: dict[str, Any], states: tuple[tuple[float, ...], ...],
 ) -> RunSpec:  # fmt: skip
     """A learner there, with the settings of its module where none are given."""
     from harness.compare import agents, policy_iteration
@@ -127,8 +129,8 @@ def _in_a_world(
     options = {name: value for name, value in given.items() if value is not None}
     if learner != "agent":
         options["schedule"] = schedule
-    made = module.learner(rule, world, target, projection=projection, cohort=min(10, seeds), **options | acts)
-    spec = agents.run_spec(world, made, steps, seed)
+    made = module.learner(rule, world, target, projection=projection, cohort=min(10, seeds), **options | settings)
+    spec = agents.run_spec(world, made, steps, seed, states=states)
     made_of(spec)
     return spec
 

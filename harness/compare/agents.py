@@ -7,7 +7,7 @@ from typing import Any
 from algorithms.published import PUBLISHED
 from harness.runs.acting_spec import Control
 from harness.runs.rule_files import reference
-from harness.runs.spec import Learner, Place, PredictorSpec, Probe, RunSpec
+from harness.runs.spec import Learner, Place, PredictorSpec, Probe, RunSpec, States
 from harness.worlds.world import find_world
 
 NETWORK = PredictorSpec("mlp", (64, 64), "relu")
@@ -51,18 +51,11 @@ def learner(
     if predictor.kind not in ("mlp", "module"):
         known = "'mlp(64,64,relu)' or file.py:function"
         raise ValueError(f"a learner in a world must be a network, as in {known}, got {predictor.kind!r}")
-    made = Control(**settings | control)
+    made = Control.given(**settings | control)
     return Learner(
-        reference(name, PUBLISHED),
-        alpha,
-        beta,
-        target,
-        atoms,
-        projection,
-        predictor=predictor,
-        cohort=cohort,
+        reference(name, PUBLISHED), alpha, beta, target, atoms, projection, predictor=predictor, cohort=cohort,
         control=made,
-    )
+    )  # fmt: skip
 
 
 def checkpoints(steps: int) -> tuple[int, ...]:
@@ -71,7 +64,9 @@ def checkpoints(steps: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(round(steps * i / count) for i in range(count + 1)))
 
 
-def run_spec(world: str, made: Learner, steps: int, seed: int = 0, purpose: str = "lanes") -> RunSpec:
-    """A run in a world, from its first step on."""
+def run_spec(
+    world: str, made: Learner, steps: int, seed: int = 0, purpose: str = "lanes", states: States = ()
+) -> RunSpec:
+    """A run in a world, from its first step on; laws are kept at these states, or where all is 0."""
     find_world(world)
-    return RunSpec(Place(world), made, Probe(checkpoints(steps)), seed, (("purpose", purpose),))
+    return RunSpec(Place(world), made, Probe(checkpoints(steps), states=states), seed, (("purpose", purpose),))

@@ -214,6 +214,18 @@ def seeds_to_decide(tests: int) -> int:
     return max(2, math.ceil(1 + math.log2(max(tests, 1) / ALPHA)))
 
 
+def undecidable(seeds: int, tests: int) -> str:
+    """One sentence if no test could find anything with these seeds; said before anything runs, and in the report."""
+    needed = seeds_to_decide(tests)
+    if not tests or seeds >= needed:
+        return ""
+    least = f"{min(1.0, tests * 2.0 ** (1 - seeds)):.3f}"
+    return (
+        f"{seeds} seeds can't decide {tests} test{'s' * (tests > 1)}, whatever they show (the smallest p is {least} "
+        f"after Holm): take at least {needed}, or compare less"
+    )
+
+
 def tidy(values: Floats) -> Floats:
     """Nine digits: two ways to the same number must not look like a difference that every lane shows."""
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -13,18 +14,18 @@ from algorithms.names import look_up
 from algorithms.published import PUBLISHED
 from harness.compare import agents, policy_iteration
 from harness.compare.agents import run_spec, shown
+from harness.compare.comparison import ALPHA, undecidable
 from harness.compare.contest import SWEEP_SEED, settled_lanes
 from harness.compare.space import REPLAY
 from harness.judging.statistics import Paired, holm, median_interval, paired, variance_ratio
 from harness.runs.acting import NAMES
 from harness.runs.cohort import made_of
-from harness.runs.spec import MOST_SEEDS, Learner, Outcome, PredictorSpec, Request, RunSpec
+from harness.runs.spec import MOST_SEEDS, Learner, Outcome, PredictorSpec, Request, RunSpec, States
 from harness.runs.store import Store
 
-ALPHA = 0.05
 RATES = {"agent": (2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3), policy_iteration.NAME: (0.01, 0.03, 0.1, 0.3)}
 LAST = 0.2  # the share of all steps over which the final return is the mean: one number per lane, and it is tested
-CHOICE = "largest mean return over the last fifth of the sweep's lanes; a rate with a diverged lane does not count"
+CHOICE = "largest mean return over the last fifth of the sweep's lanes, of the rates with the fewest diverged lanes"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class ControlContest:
     beta     none: the agents' own, and in policy iteration as large as α
     atoms, predictor   none: the kind's
     threshold          a return, for "steps to it"; none: see `ControlComparison.threshold`
+    settings           of the kind's `Control` or `Iteration`, for every learner
+    states             where laws are kept; none: where every observation is 0
     """
 
     worlds: tuple[str, ...]
@@ -74,6 +77,8 @@ class ControlContest:
     predictor: PredictorSpec | None = None
     root_seed: int = 0
     threshold: float | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    states: States = ()
 
     def __post_init__(self) -> None:
         look_up("learner", self.kind, RATES)
@@ -91,11 +96,16 @@ class ControlContest:
             for who in self.entrants:
                 made_of(self.spec(world, who, self.rates[0]))  # what can't run is said before anything does
 
+    @property
+    def tests(self) -> int:
+        """Each pair of agents in each world."""
+        return len(self.worlds) * math.comb(len(self.entrants), 2)
+
     def learner(self, world: str, who: Entrant, rate: float, cohort: int) -> Learner:
         """A learner with one rate; what is not given is its kind's."""
         given = {"beta": self.beta, "atoms": self.atoms, "predictor": self.predictor}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        options |= {"projection": self.projection, "cohort": cohort}
+        options |= {"projection": self.projection, "cohort": cohort} | self.settings
         if self.kind == policy_iteration.NAME:
             return policy_iteration.learner(who.name, world, who.target, rate, **{"beta": rate} | REPLAY | options)
         return agents.learner(who.name, world, who.target, rate, **options)
@@ -104,7 +114,7 @@ class ControlContest:
         """A run of the sweep, or of the lanes that are reported."""
         made = self.learner(world, who, rate, self.sweep_seeds if sweep else min(10, self.seeds))
         seed = self.root_seed + (SWEEP_SEED if sweep else 0)
-        return run_spec(world, made, self.steps, seed, "sweep" if sweep else "reported")
+        return run_spec(world, made, self.steps, seed, "sweep" if sweep else "reported", () if sweep else self.states)
 
     def sweep_requests(self) -> list[Request]:
         """Nothing if there is nothing to choose."""
@@ -140,16 +150,13 @@ def choose(contest: ControlContest, store: Store) -> dict[tuple[str, Entrant], S
     out = {}
     for world in contest.worlds:
         for who in contest.entrants:
-            means = {}
+            means, order = {}, {}
             for rate in contest.rates if len(contest.rates) > 1 else ():
-                means[rate] = float(
-                    _earned(store, contest.spec(world, who, rate, sweep=True), contest.sweep_seeds).final.mean()
-                )
-            best = max(means, key=lambda rate: means[rate]) if means else contest.rates[0]
-            if means and means[best] == -np.inf:
-                raise ValueError(
-                    f"no stable rate for {who.label} on {world}: lanes diverged at every rate of the sweep"
-                )
+                lanes = _earned(store, contest.spec(world, who, rate, sweep=True), contest.sweep_seeds)
+                means[rate] = float(lanes.final.mean())
+                alive = lanes.final[np.isfinite(lanes.final)]
+                order[rate] = (-lanes.diverged, float(alive.mean()) if alive.size else -np.inf)
+            best = max(order, key=lambda rate: order[rate]) if order else contest.rates[0]
             out[world, who] = Sweep(best, means)
     return out
 
@@ -204,6 +211,11 @@ class Earnings:
         """[lanes]: what is tested."""
         return self.lanes.final
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the final return over lanes; NaN if a lane diverged."""
+        return float("nan") if self.lanes.diverged else float(self.final.std(ddof=1))
+
     def steps_to(self, threshold: float) -> Floats:
         """[lanes]: the first checkpoint whose return is at least so much; ∞ if none is."""
         there = (self.lanes.returns >= threshold) & (self.times > 0)
@@ -252,7 +264,8 @@ class ControlComparison:
             return self.contest.threshold
         here = self.at(world)
         first = np.mean([entry.lanes.returns[:, entry.times > 0][:, 0].mean() for entry in here])
-        return float((first + max(np.median(entry.final) for entry in here)) / 2)
+        earned = [np.median(entry.final) for entry in here if np.isfinite(np.median(entry.final))]
+        return float((first + max(earned, default=first)) / 2)
 
 
 def weigh(contest: ControlContest, store: Store, chosen: dict[tuple[str, Entrant], Sweep]) -> ControlComparison:
@@ -288,27 +301,34 @@ def _match(world: str, a: Earnings, b: Earnings, result: Paired, p: float) -> Ma
 
 def words(found: ControlComparison) -> list[str]:
     """The answer, world by world: who earns more, by how much, and what these seeds can't tell."""
-    lines = []
+    lines = [f"{words}." for words in [undecidable(found.contest.seeds, found.contest.tests)] if words]
     for world in found.contest.worlds:
         ranked = sorted(found.at(world), key=lambda entry: -np.median(entry.final))
-        told = ", ".join(f"{entry.who.label} {np.median(entry.final):.0f}" for entry in ranked)
+        told = ", ".join(f"{entry.who.label} {_amount(np.median(entry.final), '.0f')}" for entry in ranked)
         lines.append(f"{world}, median return over the last fifth of {found.contest.steps:,} steps: {told}.")
         for match in (each for each in found.matches if each.world == world):
             share = f"{match.better.estimate:.2f} [{match.better.low:.2f}, {match.better.high:.2f}]"
             share = f"P({match.a} earns more) {share}"
             if match.winner is not None:
                 other = match.b if match.winner == match.a else match.a
-                size = f"median difference {abs(match.difference):.3g}"
+                size = f"median difference {_amount(abs(match.difference))}"
                 lines.append(f"{match.winner} earns more than {other}: {size}, {share}, p = {match.p:.2g}.")
             else:
                 lines.append(
                     f"{match.a} and {match.b} are not told apart by {found.contest.seeds} seeds: median difference "
-                    f"{match.difference:.3g}, {share}, p = {match.p:.2g}."
+                    f"{_amount(match.difference)}, {share}, p = {match.p:.2g}."
                 )
         for entry in found.at(world):
+            if entry.lanes.diverged:
+                lines.append(f"{entry.lanes.diverged} of {len(entry.final)} lanes of {entry.who.label} diverged.")
             if entry.sweep.on_edge:
                 lines.append(f"The rate of {entry.who.label}, {entry.sweep.best:g}, lies on the edge of its grid.")
     return lines
+
+
+def _amount(value: float, form: str = ".3g") -> str:
+    """A return, or a difference of two: infinite where lanes diverged."""
+    return f"{value:{form}}" if np.isfinite(value) else "−∞" if value < 0 else "∞"
 
 
 def as_dict(found: ControlComparison) -> dict[str, Any]:
@@ -320,7 +340,7 @@ def as_dict(found: ControlComparison) -> dict[str, Any]:
             "alpha": entry.sweep.best,
             "sweep": {f"{rate:g}": mean for rate, mean in entry.sweep.means.items()},
             "final": {"median": interval.estimate, "low": interval.low, "high": interval.high},
-            "final_mean": float(entry.final.mean()), "final_sd": float(entry.final.std(ddof=1)),
+            "final_mean": float(entry.final.mean()), "final_sd": entry.deviation,
             "area_mean": float(entry.lanes.area.mean()), "diverged": entry.lanes.diverged,
             "threshold": found.threshold(entry.world),
             "steps_to_threshold": [x if np.isfinite(x) else None for x in entry.steps_to(found.threshold(entry.world))],

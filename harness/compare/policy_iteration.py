@@ -36,7 +36,7 @@ def learner(
     """A rule that evaluates policies; the network sees observations in units of `SCALES`, or as they are."""
     if name in PUBLISHED:
         raise ValueError(f"{name!r} is an agent with a policy of its own: policy iteration takes a rule, as in 'gtd2'")
-    how = Iteration(**{"scale": SCALES.get(world, ())} | iteration)
+    how = Iteration.given(**{"scale": SCALES.get(world, ())} | iteration)
     network = predictor or PredictorSpec("mlp", HIDDEN[target])
     return Learner(
         reference(name), alpha, beta, target, atoms, projection, schedule, radius, predictor=network, cohort=cohort,

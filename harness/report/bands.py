@@ -49,8 +49,8 @@ class Lanes:
 
 
 def band(axis: Any, line: Line, times: Integers, curves: Floats) -> Reading:
-    """The mean over lanes after the start, and its interval."""
-    seen = times > 0
+    """The mean over lanes after the start, and its interval; nothing where a lane has no finite number."""
+    seen = (times > 0) & np.isfinite(curves).all(0)
     steps = times[seen]
     found = [mean_interval(column, ALPHA) for column in curves[:, seen].T]
     middle, low, high = (np.array([getattr(each, part) for each in found]) for part in ("estimate", "low", "high"))

@@ -103,20 +103,21 @@ def worth(found: ControlComparison, world: str) -> Figure:
 
 
 def laws(found: ControlComparison, world: str) -> Figure:
-    """Z(s, a) at the state whose observation is 0, a panel per action."""
+    """Z(s, a), a panel per state and action."""
     contest = found.contest
+    states = contest.states or ((),)  # none: where every observation is 0
     here = [(i, entry) for i, entry in enumerate(found.at(world)) if entry.lanes.law.shape[1]]
     made = contest.learner(world, here[0][1].who, contest.rates[0], 1)
     how = made.control or made.iteration
     assert how is not None
     z = CdfTarget(how.v_min, how.v_max, made.atoms).support
-    actions = here[0][1].lanes.law.shape[1] // (len(z) - 1)  # policy iteration keeps the greedy one's
+    actions = here[0][1].lanes.law.shape[1] // (len(z) - 1) // len(states)  # policy iteration keeps the greedy one's
 
-    def panel(action: int) -> Panel:
+    def panel(state: int, action: int) -> Panel:
         def draw(axis: Any) -> Readings:
             curves = []
             for i, entry in here:
-                F = entry.lanes.law.reshape(len(entry.final), -1, len(z) - 1)[:, action]
+                F = entry.lanes.law.reshape(len(entry.final), len(states), actions, -1)[:, state, action]
                 low, middle, high = law_quantiles(F)
                 colour, mark = COLOURS[i % len(COLOURS)], f"curve-{i}"
                 axis.step(z, middle, where="post", color=colour, lw=1.6, gid=mark, label=entry.who.label)
@@ -127,14 +128,16 @@ def laws(found: ControlComparison, world: str) -> Figure:
             axis.legend(frameon=False, fontsize="small")
             return Readings(lambda x: f"return at most {x:.3g}", curves)
 
-        return Panel(f"action {action}" if actions > 1 else "the greedy action", draw, named=True)
+        where = f"at ({', '.join(f'{part:g}' for part in states[state])}), " if states[state] else ""
+        return Panel(where + (f"action {action}" if actions > 1 else "the greedy action"), draw, named=True)
 
+    place = "at chosen observations" if contest.states else "where every observation is 0"
+    upright = " (CartPole upright, in the middle, at rest)" if world.startswith("cartpole") else ""
     text = (
-        "The last law of the return of an action where every observation is 0 (CartPole upright, in the middle, at "
-        "rest), as cumulative distribution functions: medians over seeds, bands from the tenth to the ninetieth "
-        "percentile."
+        f"The last law of the return of an action {place}{'' if contest.states else upright}, as cumulative "
+        "distribution functions: medians over seeds, bands from the tenth to the ninetieth percentile."
     )
-    panels = tuple(map(panel, range(actions)))
+    panels = tuple(panel(state, action) for state in range(len(states)) for action in range(actions))
     return Figure(_name("law", world), f"The law of Z(s, a) in {world}", text, panels)
 
 
@@ -163,12 +166,12 @@ def cells(found: ControlComparison, world: str) -> list[list[Cell]]:
         met = [m for m in found.matches if m.world == world and entry.who.label in (m.a, m.b)]
         won = bool(met) and all(m.winner == entry.who.label for m in met)
         until = median_interval(entry.steps_to(found.threshold(world)), ALPHA)
-        plain = (float(entry.final.mean()), float(entry.final.std(ddof=1)), float(entry.lanes.area.mean()))
+        plain = (float(entry.final.mean()), entry.deviation, float(entry.lanes.area.mean()))
         rows.append(
             [
                 (entry.who.label, entry.who.label, False),
                 (f"{entry.sweep.best:g}{' (edge)' if entry.sweep.on_edge else ''}", entry.sweep.best, False),
-                (f"{middle.estimate:.3g}{bounds}", middle.estimate, won),
+                (f"{numeral(middle.estimate)}{bounds}", middle.estimate, won),
                 *((numeral(value), value, False) for value in plain),
                 (_steps(until), until.estimate, False),
                 (f"{entry.lanes.diverged} of {len(entry.final)}", float(entry.lanes.diverged), False),

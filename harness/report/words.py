@@ -6,8 +6,8 @@ import numpy as np
 
 from algorithms.checks import Floats
 from harness.compare.across import across
-from harness.compare.comparison import ALPHA, POWER, Comparison, Duel, Performance, number_of_tests, seeds_to_decide
-from harness.compare.contest import Contest, Contestant
+from harness.compare.comparison import ALPHA, POWER, Comparison, Duel, Performance, number_of_tests, undecidable
+from harness.compare.contest import Contestant
 from harness.judging.statistics import Interval, lanes_for_median
 from harness.report.exact_lines import exactness
 
@@ -29,19 +29,6 @@ def answer(found: Comparison) -> list[str]:
         f"{number_of_tests(contest)} tests):"
     )
     return [head, *_meetings(found), *_together(found), *_cautions(found), _spread(found), *exactness(found)]
-
-
-def undecidable(found: Contest) -> str:
-    """One sentence if no test could find anything with these seeds; said before anything runs, and in the report."""
-    tests = number_of_tests(found)
-    needed = seeds_to_decide(tests)
-    if not tests or found.seeds >= needed:
-        return ""
-    least = f"{min(1.0, tests * 2.0 ** (1 - found.seeds)):.3f}"
-    return (
-        f"{found.seeds} seeds can't decide {tests} tests, whatever they show (the smallest p is {least} after Holm): "
-        f"take at least {needed}, or fewer problems or rules"
-    )
 
 
 def _meetings(found: Comparison) -> list[str]:
@@ -108,7 +95,7 @@ def _effect(found: Comparison, duel: Duel) -> str:
 def _cautions(found: Comparison) -> list[str]:
     """What a reader must know before believing the sentences above."""
     out = []
-    if words := undecidable(found.contest):
+    if words := undecidable(found.contest.seeds, number_of_tests(found.contest)):
         out.append(words + ".")
     if found.contest.seeds < lanes_for_median(ALPHA):
         out.append(f"A {1 - ALPHA:.0%} interval of a median needs {lanes_for_median(ALPHA)} seeds, so none is shown.")

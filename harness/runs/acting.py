@@ -45,9 +45,17 @@ class InWorld:
     def entering(cls, spec: RunSpec, how: Acts | None) -> Self:
         """From data to something that runs."""
         assert how is not None
-        learner = spec.learner
+        learner, world = spec.learner, find_world(spec.place.problem)
+        for state in spec.probe.states:
+            if len(state) != world.observations:
+                raise ValueError(f"states of {world.name!r} have {world.observations} numbers, got {len(state)}")
         target = target_class(learner.target).over((how.v_min, how.v_max), learner.atoms, learner.projection)
-        return cls(spec, find_world(spec.place.problem), resolve(learner.rule), target)
+        return cls(spec, world, resolve(learner.rule), target)
+
+    @property
+    def states(self) -> Floats:
+        """[states, k]: where the last laws are kept. CartPole stands upright and at rest where every number is 0."""
+        return np.array(self.spec.probe.states or [np.zeros(self.world.observations)])
 
     def _axes(self, what: str) -> dict[str, Any]:
         """Named, so that learners share worlds, exploration and first weights lane by lane: lanes are pairs."""
@@ -85,8 +93,8 @@ class Acting(InWorld):
         predictor, control = self.spec.learner.predictor, self.control
         network = None if predictor.file is None else partial(users_module, predictor)
         return Agent(
-            self.rule, self.target, control.metric, control.frozen, w=control.w_optimiser, hidden=predictor.hidden,
-            activation=predictor.activation, network=network,
+            self.rule, self.target, control.metric, control.frozen, control.theta_optimiser, control.w_optimiser,
+            predictor.hidden, predictor.activation, network,
         )  # fmt: skip
 
     def players(self, seeds: range) -> Players:
@@ -126,11 +134,11 @@ class Acting(InWorld):
         return Trial(times, play.curves, players.died, NAMES, self._laws(players))
 
     def _laws(self, players: Players) -> Floats:
-        """[lanes, actions · n]: the last law of every action where the observation is 0 (CartPole upright, at rest)."""
+        """[lanes, states · actions · n]: the last law of every action."""
         lanes = len(players.theta)
         if not isinstance(self.target, CdfTarget):
             return np.zeros((lanes, 0))
-        found = players.engine.laws(players.theta, np.zeros((lanes, 1, self.world.observations)))
+        found = players.engine.laws(players.theta, np.broadcast_to(self.states, (lanes, *self.states.shape)).copy())
         return found.reshape(lanes, -1).astype(float)
 
     def _entered(self, seeds: range, keeper: Keeper | None) -> tuple[_Play, Keeper | None]:

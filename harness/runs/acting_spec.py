@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 from algorithms.checks import positive, whole, within
 
@@ -14,6 +14,8 @@ class Acts:
 
     explore   ε falls from the first number to the second within `explore_steps` steps
     """
+
+    WHO: ClassVar[str] = "a learner"
 
     gamma: float = 0.99
     v_min: float = 0.0
@@ -32,6 +34,14 @@ class Acts:
             raise ValueError(f"v_min must be below v_max, got v_min={self.v_min}, v_max={self.v_max}")
         whole("explore_steps", self.explore_steps, 1)
 
+    @classmethod
+    def given(cls, **settings: Any) -> Self:
+        """With what a user has said; ValueError for what this kind of learner does not have."""
+        known = {each.name for each in fields(cls)}
+        if others := [name for name in settings if name not in known]:
+            raise ValueError(f"{cls.WHO} has no setting {', no '.join(map(repr, others))}")
+        return cls(**settings)
+
     def epsilon(self, step: int) -> float:
         """The share of random actions at a step, or of a policy that is made then."""
         first, last = self.explore
@@ -40,15 +50,18 @@ class Acts:
 
 @dataclass(frozen=True)
 class Control(Acts):
-    """How a learner acts in a world and replays what it saw; α is the rate of Adam for θ.
+    """How a learner acts in a world and replays what it saw; α is the rate of θ's optimiser, β of w's.
 
     metric         of the target: cramer, or kl (C51)
     frozen         steps between two copies of the network that is bootstrapped from; 0: from θ itself
     batch, every   transitions per update, and steps between two; nothing is learnt before `begin` steps
     """
 
+    WHO: ClassVar[str] = "an agent"
+
     metric: str = "cramer"
     frozen: int = 0
+    theta_optimiser: str = "adam"
     w_optimiser: str = "sgd"
     batch: int = 64
     every: int = 4
@@ -76,6 +89,8 @@ class Iteration(Acts):
     batch          transitions per update, where there is a replay; their next actions are drawn from the policy anew
     scale          what observations are divided by; none: by 1
     """
+
+    WHO: ClassVar[str] = "policy iteration"
 
     gamma: float = 0.9
     v_max: float = 10.0

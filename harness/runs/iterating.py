@@ -77,21 +77,23 @@ class Iterating(InWorld):
         return Trial(times, curves, walk.lanes.died, NAMES, self._laws(walk.lanes))
 
     def _laws(self, lanes: Evaluators) -> Floats:
-        """[lanes, n]: the last law where the first observation is 0 (upright and at rest), of the greedy action."""
+        """[lanes, states · n]: the last law of the greedy action."""
         if not isinstance(self.target, CdfTarget):
             return np.zeros((len(lanes.theta), 0))
         import torch
 
         from algorithms.engines.mlp import MlpEngine
 
-        x = np.zeros((len(lanes.theta), self.world.observations))
-        inputs = lanes.inputs(x, lanes.values(x).argmax(1))
+        inputs = []
+        for state in self.states / self.scale:
+            x = np.tile(state, (len(lanes.theta), 1))
+            inputs.append(lanes.inputs(x, lanes.values(x).argmax(1)))
         shape_of = self.engine
         twin = MlpEngine(
             self.rule, shape_of.sizes[:-1], self.target, activation=shape_of.activation_name, pinned=shape_of.pinned
         )
         weights = [torch.as_tensor(layer) for layer in shape_of.layers(lanes.theta)]
-        return twin.predict(weights, torch.as_tensor(inputs)[:, None]).numpy()[:, 0]
+        return twin.predict(weights, torch.as_tensor(np.stack(inputs, 1))).flatten(1).numpy()
 
 
 class Walk:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -175,12 +176,15 @@ class Learner:
                 object.__setattr__(self, name, defaults[name].default)
 
 
+States = tuple[tuple[float, ...], ...]  # observations of a world
+
+
 @dataclass(frozen=True)
 class Probe:
     """What is written down, and when: `times` are numbers of steps, from 0 to the end.
 
     metrics           names, or none for those of the target
-
+    states            of a world, where the last laws are kept; none: where every observation is 0
     diverged_above    a lane whose value RMS passes this multiple of its start has diverged, finite or not
     converged_below   a lane whose final RMSPBE is below this has converged
     """
@@ -189,8 +193,12 @@ class Probe:
     metrics: tuple[str, ...] = ()
     diverged_above: float = FAR
     converged_below: float = 0.0
+    states: States = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "states", tuple(tuple(map(float, state)) for state in self.states))
+        if not all(math.isfinite(part) for state in self.states for part in state):
+            raise ValueError(f"states must be finite numbers, got {self.states}")
         if not self.times or any(later <= earlier for earlier, later in zip((-1, *self.times), self.times)):  # noqa: B905
             raise ValueError(f"times must rise from 0 or more, got {self.times}")
         whole("steps", self.times[-1], 0, MOST_STEPS)
@@ -221,6 +229,8 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         whole("root_seed", self.root_seed, 0)
+        if self.probe.states and not self.place.is_world:
+            raise ValueError(f"states are those of a world, and {self.place.problem!r} is none")
 
     def to_json(self) -> str:
         """As text, for workers and for the store."""

@@ -23,10 +23,10 @@ LANES, BATCH, ATOMS = 30, 32, 40
 LAW = CdfTarget(0, 100, ATOMS)
 
 
-def filled(lanes):
+def filled(lanes, rows=2000):
     """A replay of random transitions, one in twenty the last of its episode."""
     replay, rng = Replay(lane_streams(0, range(lanes)), 2000, 4), np.random.default_rng(0)
-    for _ in range(2000):
+    for _ in range(rows):
         x, x_next = rng.normal(size=(2, lanes, 4)).astype(np.float32)
         discount = np.where(rng.random(lanes) < 0.05, 0.0, 0.99)
         replay.add(x, rng.integers(2, size=lanes), np.ones(lanes), discount, x_next)
@@ -45,8 +45,8 @@ def updates(agent):
     return call
 
 
-def plain(law):
-    """The same update of one lane as torch users write it, DQN or C51."""
+def plain(law, rows=2000):
+    """One lane as torch users write it, DQN or C51: its network, the same update, and its replay."""
     width = 2 * ATOMS if law else 2
     made = [
         torch.nn.Sequential(
@@ -57,13 +57,13 @@ def plain(law):
     ]  # fmt: skip
     online, frozen = made
     optimiser = torch.optim.Adam(online.parameters(), lr=1e-5)
-    replay, z, rows = filled(1), torch.as_tensor(LAW.support, dtype=torch.float32), torch.arange(BATCH)
+    replay, z, every = filled(1, rows), torch.as_tensor(LAW.support, dtype=torch.float32), torch.arange(BATCH)
 
     def goal(x_next, reward, discount):
         if not law:
             return reward + discount * frozen(x_next).max(-1).values
         p = frozen(x_next).unflatten(-1, (2, ATOMS)).softmax(-1)
-        p = p[rows, (p @ z).argmax(-1)]
+        p = p[every, (p @ z).argmax(-1)]
         b = ((reward[:, None] + discount[:, None] * z).clamp(0, 100)) / LAW.spacing
         low, high = b.floor().long(), b.ceil().long()
         m = torch.zeros(BATCH, ATOMS)
@@ -77,7 +77,7 @@ def plain(law):
             g = goal(x_next, reward.float(), discount.float())
         y = online(x)
         if law:
-            chosen = y.unflatten(-1, (2, ATOMS))[rows, action]
+            chosen = y.unflatten(-1, (2, ATOMS))[every, action]
             loss = -(g * chosen.log_softmax(-1)).sum(-1).mean()
         else:
             loss = 0.5 * (g - y.gather(-1, action[:, None])[:, 0]).square().mean()
@@ -85,7 +85,7 @@ def plain(law):
         loss.backward()
         optimiser.step()
 
-    return call
+    return online, call, replay
 
 
 @pytest.mark.benchmark(group="agents")
@@ -94,7 +94,7 @@ def test_against_plain_torch_lane_by_lane(benchmark, name, bound):
     torch.set_num_threads(1)
     law = name == "C51"
     ours = updates(Agent(rules.td, LAW if law else ValueTarget(), "kl" if law else "cramer", frozen=500))
-    theirs = plain(law)
+    _, theirs, _ = plain(law)
     ours()
     theirs()
     ratio = LANES / alternating(ours, theirs)
@@ -102,6 +102,54 @@ def test_against_plain_torch_lane_by_lane(benchmark, name, bound):
     benchmark(ours)
     report(benchmark, f"{name}, µs per lane-update", benchmark.stats.stats.min / LANES * 1e6, "-")
     assert ratio >= bound
+
+
+def whole(name, steps):
+    """CPU-seconds per lane-step of everything: act, move, write down, replay, an update at every step."""
+    made = learner(name, "cartpole-v1", batch=BATCH, every=1, begin=BATCH, capacity=2000, cohort=LANES)
+    acting = Acting.of(run_spec("cartpole-v1", made, steps))
+    start = time.process_time()
+    acting.simulate(range(LANES), lambda: None)
+    return (time.process_time() - start) / (LANES * steps)
+
+
+def plain_loop(law, steps):
+    """The same of one lane, as torch users write it: gymnasium's CartPole, a network that acts, a replay."""
+    env = gymnasium.make("CartPole-v1")
+    online, update, replay = plain(law, rows=0)
+    z, rng = torch.as_tensor(LAW.support, dtype=torch.float32), np.random.default_rng(0)
+    start = time.process_time()
+    seen, _ = env.reset(seed=0)
+    for step in range(steps):
+        if rng.random() < 0.5:
+            action = int(rng.integers(2))
+        else:
+            with torch.no_grad():
+                y = online(torch.as_tensor(seen))
+                action = int(((y.unflatten(-1, (2, ATOMS)).softmax(-1) @ z) if law else y).argmax())
+        following, reward, terminated, truncated, _ = env.step(action)
+        replay.add(seen[None], [action], [reward], [0.0 if terminated else 0.99], following[None])
+        seen = env.reset()[0] if terminated or truncated else following
+        if step >= BATCH:
+            update()
+    return (time.process_time() - start) / steps
+
+
+@pytest.mark.benchmark(group="agents")
+@pytest.mark.parametrize(("name", "bound"), [("dqn", 14), ("c51", 11), ("greedy_gq(0.5)", None)])
+def test_the_whole_loop_against_plain_torch(benchmark, name, bound):
+    torch.set_num_threads(1)
+    whole(name, 100)
+    plain_loop(name == "c51", 100)
+    if bound is None:
+        found = min(whole(name, 400) for _ in range(5))
+    else:
+        pairs = [(whole(name, 400), plain_loop(name == "c51", 600)) for _ in range(7)]
+        found, ratio = min(ours for ours, _ in pairs), float(np.median([theirs / ours for ours, theirs in pairs]))
+        report(benchmark, f"plain torch / ours, {name}, whole loop, batch 32 at every step", ratio, f"≥ {bound}")
+    report(benchmark, f"{name}, whole loop: env-steps per CPU-second", 1 / found, "-")
+    benchmark.pedantic(lambda: None)
+    assert bound is None or ratio >= bound
 
 
 @pytest.mark.benchmark(group="agents")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tests.harness.bad_input.case import IN_PROCESS, RUN, Case, having
+from tests.harness.bad_input.case import COMPARE, IN_PROCESS, RUN, Case, having
 
 ITERATE = (
     "run", "--problem", "cartpole-v0", "--rule", "tdc", "--learner", "policy-iteration", "--steps", "50",
@@ -14,6 +14,28 @@ COMPARED = (
 )  # fmt: skip
 FIGURES = ("figures", "--out", "made", *IN_PROCESS)
 CONTINUOUS = "gym:Pendulum-v1"
+ACT = ("run", "--problem", "cartpole-v0", "--rule", "c51", "--steps", "50", "--seeds", "2", *IN_PROCESS)
+CONTEST = (
+    "compare", "--problems", "cartpole-v0", "--rules", "dqn,c51", "--steps", "50", "--seeds", "2", "--out", "made",
+    *IN_PROCESS,
+)  # fmt: skip
+AGENTS = [
+    *((f"--{name}", value, (name,)) for name in ("batch", "every", "begin", "capacity") for value in ("0", "-1", "x")),
+    ("--batch", "1001", ("batch must fit the replay",)),
+    ("--capacity", "63", ("batch must fit the replay",)),
+    ("--begin", "63", ("batch must fit the replay",)),
+    *(("--gamma", value, ("gamma",)) for value in ("1.01", "-0.1", "nan", "x")),
+    *(("--range", value, ("v_min", "v_max")) for value in ("3,3", "4,3", "nan,3", "0,-inf")),
+    *(("--range", value, ("range", "two numbers")) for value in ("", "3", "1,2,3", "a,b")),
+    *(("--states", value, ("states",)) for value in ("", "0,0", "0,0,0,nan", "0,0,0,0;", "0,0,0,0;1", "a,0,0,0")),
+    ("--explore-steps", "0", ("explore_steps",)),
+    ("--explore", "0.1,0.2", ("explore",)),
+    ("--frozen", "-1", ("frozen",)),
+    ("--metric", "cramér", ("metric",)),
+    ("--w-optimiser", "adams", ("optimiser", "adam")),
+    ("--theta-optimiser", "", ("optimiser",)),
+    ("--rule", "c52", ("c51",)),
+]
 
 
 def cases() -> Iterator[Case]:
@@ -27,6 +49,18 @@ def cases() -> Iterator[Case]:
     for command, option in ((ITERATE, "--problem"), (COMPARED, "--problems")):
         yield Case("world", having(command, option, CONTINUOUS), ("discrete actions", CONTINUOUS))
         yield Case("world", having(command, option, "baird"), ("baird",))
+    for option, value, names in AGENTS:
+        yield Case("agent", having(ACT, option, value), names)
+        if option not in ("--frozen", "--metric", "--w-optimiser", "--theta-optimiser", "--rule"):
+            yield Case("agent", having(CONTEST, option, value), names)
+            yield Case("agent", (*RUN, option, value), ())
+            yield Case("agent", (*COMPARE, option, value), ())
+    yield Case("agent", (*having(ACT, "--rule", "greedy_gq(0.5)"), "--frozen", "500"), ("frozen", "greedy_gq"))
+    yield Case("agent", (*having(ACT, "--rule", "greedy_gq(0.5)"), "--metric", "kl"), ("kl",))
+    yield Case("agent", (*ACT, "--episodes", "3"), ("episodes",))
+    yield Case("policy iteration", (*ITERATE, "--every", "3"), ("every",))
+    yield Case("policy iteration", (*ITERATE, "--frozen", "3"), ("frozen",))
+    yield Case("policy iteration", (*ITERATE, "--batch", "3"), ("batch must fit the replay",))
     yield Case("policy iteration", (*RUN, "--episodes", "3"), ("episodes",))
     yield Case("policy iteration", (*RUN, "--explore", "0.1,0.02"), ("explore",))
     yield Case("policy iteration", having(ITERATE, "--rule", "dqn"), ("dqn",))

@@ -283,6 +283,7 @@ def test_the_command_that_is_shown_repeats_the_run():
         options[name] = parameter.default.default
     assert repeat(options) == "dgtd compare"
     assert repeat(options | {"alpha": 0.01234567891, "seeds": 5}) == "dgtd compare --seeds 5 --alpha 0.01234567891"
+    assert repeat(options | {"explore_steps": 7}) == "dgtd compare --explore-steps 7"
 
 
 @pytest.mark.slow

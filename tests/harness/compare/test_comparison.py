@@ -66,8 +66,7 @@ def test_too_few_seeds_are_said_and_give_no_interval():
     base = np.linspace(0.2, 0.3, 5)
     words = answer(weighed([base, base - 0.05], FORMS))
     assert (
-        "5 seeds can't decide 1 tests, whatever they show (the smallest p is 0.062 after Holm): take at least 6"
-        in words
+        "5 seeds can't decide 1 test, whatever they show (the smallest p is 0.062 after Holm): take at least 6" in words
     )
     assert "A 95% interval of a median needs 6 seeds, so none is shown." in words
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from algorithms.experience.replay import Replay
+from harness.compare import policy_iteration
 from harness.compare.agents import checkpoints, learner, run_spec
 from harness.compare.control import (
     ControlComparison,
@@ -16,12 +17,14 @@ from harness.compare.control import (
     Entrant,
     Sweep,
     _match,
+    choose,
     entrants,
     words,
 )
 from harness.judging.statistics import paired
 from harness.runs.acting import NAMES, Acting
 from harness.runs.acting_spec import Control
+from harness.runs.cohort import made_of
 from harness.runs.spec import PredictorSpec, RunSpec
 from harness.worlds.cartpole import CartPole
 from tests.harness.test_cli import dgtd
@@ -131,6 +134,71 @@ def test_a_report_of_policy_iteration(tmp_path):
     assert "--learner policy-iteration" in found["command"]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "the greedy action" in page
+
+
+def test_settings_and_states_reach_every_learner_and_states_no_sweep():
+    made = ControlContest(
+        ("cartpole-v0",), entrants(("dqn", "gtd2"), ("cdf",)), 100, 4, settings={"batch": 8, "v_max": 7.0},
+        states=((0, 0, 0.1, 0),),
+    )  # fmt: skip
+    for who in made.entrants:
+        reported, sweep = (made.spec("cartpole-v0", who, 1e-3, sweep=each) for each in (False, True))
+        assert (reported.learner.control.batch, reported.learner.control.v_max) == (8, 7.0)
+        assert (reported.probe.states, sweep.probe.states) == (((0.0, 0.0, 0.1, 0.0),), ())
+    with pytest.raises(ValueError, match="states of 'cartpole-v0' have 4 numbers, got 2"):
+        replace(made, states=((0.0, 1.0),))
+    with pytest.raises(ValueError, match="policy iteration has no setting 'every'"):
+        replace(made, entrants=entrants(("gtd2",), ("cdf",)), kind="policy-iteration", rates=(), settings={"every": 2})
+
+
+@pytest.mark.parametrize("make", [learner, policy_iteration.learner])
+def test_laws_are_kept_at_the_states_that_were_chosen(make):
+    """Two states of one run are the two runs of one state each; and what is kept by default is the state 0."""
+    states = ((0.0, 0.0, 0.1, 0.0), (0.0, 0.0, 0.0, 0.0))
+
+    def laws(*chosen):
+        spec = run_spec("cartpole-v0", make("gtd2", "cartpole-v0", "cdf", atoms=5, cohort=2), 60, states=chosen)
+        return made_of(RunSpec.from_json(spec.to_json())).simulate(range(2), lambda: None).law
+
+    both, first, second = laws(*states), laws(states[0]), laws(states[1])
+    np.testing.assert_allclose(both, np.concatenate([first, second], axis=1), rtol=1e-6)  # to rounding
+    np.testing.assert_allclose(laws(), second, rtol=1e-6)
+    assert np.abs(first - second).max() > 1e-6
+
+
+def test_where_every_rate_has_lost_lanes_the_fewest_decide(monkeypatch):
+    """A lane that diverges is data: the comparison goes on."""
+    finals = {1e-3: [5.0, -np.inf, -np.inf], 2e-3: [1.0, 2.0, -np.inf], 4e-3: [3.0, 1.0, -np.inf]}
+
+    def earned(_, spec, seeds):
+        final = np.array(finals[spec.learner.alpha])
+        return replace(lanes(final).lanes, diverged=int(np.isinf(final).sum()))
+
+    monkeypatch.setattr("harness.compare.control._earned", earned)
+    contest = ControlContest(("cartpole-v0",), entrants(("dqn",), ("cdf",)), 100, 3, rates=tuple(finals))
+    (found,) = choose(contest, None).values()
+    assert found.best == 4e-3
+    assert set(found.means.values()) == {-np.inf}
+
+
+def test_an_agent_whose_lanes_all_diverged_is_in_the_report(tmp_path):
+    """Without a distribution, w overflows at such a β."""
+    done = dgtd(
+        "compare", "--problems", "cartpole-v0", "--rules", "dqn,greedy_gq(0.5)", "--targets", "value", "--alphas",
+        "1e-3,2e-3", "--beta", "3", "--begin", "64", "--batch", "16", "--every", "1", "--steps", "400", "--seeds", "3",
+        "--out", str(tmp_path / "out"), "--store", str(tmp_path / "s.sqlite"), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    lost = found["worlds"]["cartpole-v0"]["greedy_gq(0.5)"]
+    assert (lost["diverged"], lost["final_sd"]) == (3, None)
+    assert "3 of 3 lanes of greedy_gq(0.5) diverged." in found["answer"]
+    assert "3 seeds can't decide 1 test, whatever they show" in found["answer"][0]
+    assert "can't decide" in done.stderr
+    assert "Warning" not in done.stderr
+    assert "--begin 64" in found["command"]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "3 of 3" in page
 
 
 def test_sweep_and_reported_lanes_share_no_seed():

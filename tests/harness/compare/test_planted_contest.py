@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.compare.comparison import Duel, compare, number_of_tests, seeds_to_decide
+from harness.compare.comparison import Duel, compare, number_of_tests, seeds_to_decide, undecidable
 from harness.compare.contest import Choice, Contest, Contestant, Grid, NoStableStepError, choose
 from harness.judging.statistics import Interval, Paired
-from harness.report.words import undecidable
 from harness.runs.cohort import CohortResult, Lane
 from harness.runs.fingerprint import run_hash
 from harness.runs.learning import Learning
@@ -213,7 +212,7 @@ def test_a_winner_needs_holm_over_the_whole_command(store, lanes, problems, p, w
     assert duel.p == pytest.approx(p)
     assert found.winner("boyan", "rmspbe", "auc") == ("GTD2" if wins else None)
     assert found.winner("boyan", "rmspbe", "final") is None
-    assert bool(undecidable(made)) is (not wins)
+    assert bool(undecidable(made.seeds, number_of_tests(made))) is (not wins)
     assert seeds_to_decide(problems) == 6 + (problems > 1)
 
 
