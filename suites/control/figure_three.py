@@ -97,7 +97,7 @@ CARTPOLE = Panel(
     {DQN: 2.5e-4, C51: 2e-3, GREEDY: 1e-3, ETA_0: 1e-3}, 50.0,
 )  # fmt: skip
 LANDER = Panel(
-    "gym:LunarLander-v3", "Box2D", 30, 60_000, SWEPT, {DQN: 2e-3, C51: 1e-3, GREEDY: 1e-3},
+    "gym:LunarLander-v3", "Box2D", 50, 60_000, SWEPT, {DQN: 2e-3, C51: 1e-3, GREEDY: 1e-3},
     settings={"every": 1, "batch": 32},
 )  # fmt: skip
 DOOM = Panel(

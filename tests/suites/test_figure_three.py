@@ -118,7 +118,7 @@ def test_the_full_profile_uses_rates_that_a_sweep_of_the_same_rates_chose(panel)
     full = panel.pair(C51, DQN, Setting("full"))
     assert [need.spec.learner.alpha for need in full] == [panel.chosen[C51], panel.chosen[DQN]]
     assert set(panel.chosen.values()) <= set(panel.rates)
-    assert {need.seeds for need in full} == {30}
+    assert {need.seeds for need in full} == {panel.lanes}
 
 
 @pytest.mark.parametrize(("ours", "verdict"), [(260, Verdict.PASS), (140, Verdict.FAIL), (202, Verdict.INCONCLUSIVE)])
