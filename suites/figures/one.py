@@ -13,10 +13,10 @@ from harness.report.figures import law_quantiles
 from harness.report.paper import PaperFigure, Statement
 from harness.report.readings import Reading, Readings
 from harness.runs.trial import Trial
-from suites import figure_one, figure_one_law
-from suites.figure_one_search import FINAL_LANES, FINALISTS, FORMS, LANES, SEARCHED, STEPS, V0, V1, shown
 from suites.figures.claims import stated
 from suites.figures.search import line, pictures
+from suites.policy_iteration import figure_one, law
+from suites.policy_iteration.search import FINAL_LANES, FINALISTS, FORMS, LANES, SEARCHED, STEPS, V0, V1, shown
 
 WORLDS = (V0, V1)
 SENTENCES = {
@@ -57,8 +57,8 @@ def statements(setting: Setting) -> list[Statement]:
 def needs(setting: Setting) -> list[Need]:
     """Every form on every world, then the jobs behind the laws, rule by rule."""
     runs: list[Need] = [figure_one.at_its_best(form, world, setting) for world in WORLDS for form in FORMS]
-    for rule in figure_one_law.RULES:
-        runs += figure_one_law.jobs(figure_one.at_its_best, rule, setting)
+    for rule in law.RULES:
+        runs += law.jobs(figure_one.at_its_best, rule, setting)
     return runs
 
 
@@ -66,10 +66,8 @@ def draw(evidence: list[Any]) -> list[Figure]:
     """Returns and their spread, the laws, the search."""
     count = len(WORLDS) * len(FORMS)
     trials, jobs = evidence[:count], evidence[count:]
-    each = len(jobs) // len(figure_one_law.RULES)
-    found = {
-        rule: figure_one_law.joined(jobs[i * each : (i + 1) * each]) for i, rule in enumerate(figure_one_law.RULES)
-    }
+    each = len(jobs) // len(law.RULES)
+    found = {rule: law.joined(jobs[i * each : (i + 1) * each]) for i, rule in enumerate(law.RULES)}
     return [returns(trials), laws(found), *pictures()]
 
 
@@ -95,13 +93,13 @@ def returns(trials: list[Trial]) -> Figure:
 def laws(found: dict[str, Any]) -> Figure:
     """Right: what was learnt against Monte Carlo, a panel per rule."""
 
-    def panel(rule: str, law: dict[str, Any]) -> Panel:
+    def panel(rule: str, kept: dict[str, Any]) -> Panel:
         def draw_law(axis: Any) -> Readings:
-            z, curves = law["z"], []
+            z, curves = kept["z"], []
             learnt = line((rule, "cdf")).style | {"linestyle": "-"}
             series = (("learnt", "what was learnt", learnt), ("sampled", "Monte Carlo", MONTE_CARLO))
             for name, label, style in series:
-                low, middle, high = law_quantiles(law[name])
+                low, middle, high = law_quantiles(kept[name])
                 axis.step(z, middle, where="post", **style | {"label": label})
                 axis.fill_between(z, low, high, step="post", color=style["color"], alpha=0.15, lw=0)
                 words = [f"{m:.3g} [{a:.3g}, {b:.3g}]" for a, m, b in zip(low, middle, high, strict=True)]
@@ -110,7 +108,7 @@ def laws(found: dict[str, Any]) -> Figure:
             axis.legend(frameon=False, fontsize="small", loc="upper left")
             return Readings(lambda x: f"return at most {x:.3g}", curves)
 
-        after, before = (np.median(each) for each in figure_one_law.distances(law))
+        after, before = (np.median(each) for each in law.distances(kept))
         return Panel(
             f"{shown(rule, 'cdf')}: Cramér distance {after:.2f}, at the start {before:.2f}", draw_law, named=True
         )
@@ -118,7 +116,7 @@ def laws(found: dict[str, Any]) -> Figure:
     words = (
         f"CartPole upright, in the middle and at rest, on {V0}, for the action that the policy prefers there: the law "
         "at the end of an evaluation, and discounted returns of the very policy that was evaluated, "
-        f"{figure_one_law.ROLLOUTS} per lane. Medians over lanes, bands from the tenth to the ninetieth percentile; "
+        f"{law.ROLLOUTS} per lane. Medians over lanes, bands from the tenth to the ninetieth percentile; "
         "distances are medians of the lanes' own."
     )
     return Figure("figure-1-law", "The law of Z(s, a)", words, tuple(panel(*each) for each in found.items()))

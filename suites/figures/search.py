@@ -10,7 +10,7 @@ from harness.compare.space import Point, points
 from harness.report.bands import Line
 from harness.report.drawing import INK, Figure, Panel
 from harness.report.readings import Reading, Readings
-from suites.figure_one_search import FORMS, LANES, LEARNS, SEARCHED, STEPS, Form, number, returns, shown
+from suites.policy_iteration.search import FORMS, LANES, LEARNS, SEARCHED, STEPS, Form, number, returns, shown
 
 # Mean returns from .. on, as markers: Okabe and Ito's colours, and shapes for who sees none.
 CLASSES = ((-np.inf, "#999999", "x"), (LEARNS, "#56B4E9", "o"), (120.0, "#E69F00", "s"), (160.0, "#D55E00", "D"))

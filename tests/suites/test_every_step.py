@@ -8,9 +8,9 @@ from harness.compare.policy_iteration import learner
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.iterating import Iterating
-from suites import every_step
-from suites.every_step import EveryStep, both, earns_more, returns
-from suites.figure_one_search import V0
+from suites.policy_iteration import every_step
+from suites.policy_iteration.every_step import EveryStep, both, earns_more, returns
+from suites.policy_iteration.search import V0
 from suites.returns import final_returns
 from tests.suites.test_figure_one import lanes
 

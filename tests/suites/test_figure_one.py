@@ -9,8 +9,9 @@ from harness.compare.space import ALPHAS, RADIUS, RATIOS, Point, learner_at, poi
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.trial import Trial
-from suites import figure_one, policy_iteration
-from suites.figure_one_search import V0
+from suites import policy_iteration
+from suites.policy_iteration import evaluation, figure_one
+from suites.policy_iteration.search import V0
 
 RNG = np.random.default_rng(0)
 SETTING = Setting("full", 0, 1e-5)
@@ -97,4 +98,4 @@ def test_half_of_the_lanes_must_learn():
     for learnt, verdict in ((36, Verdict.PASS), (0, Verdict.FAIL), (18, Verdict.INCONCLUSIVE)):
         trial = lanes(np.full(10, 9.0), 0.1, 36)
         trial.curves[:, :learnt] += 100
-        assert policy_iteration.half_learn([trial], Setting("ci", 0, 7e-6)).verdict is verdict
+        assert evaluation.half_learn([trial], Setting("ci", 0, 7e-6)).verdict is verdict

@@ -10,10 +10,10 @@ from harness.compare.policy_iteration import learner
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.iterating import Iterating, Walk
-from suites import figure_one_law
 from suites.control.physics import fallen, moved
-from suites.figure_one_law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
-from suites.figure_one_search import V0
+from suites.policy_iteration import law
+from suites.policy_iteration.law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
+from suites.policy_iteration.search import V0
 
 SETTING = Setting("full", 0, 1e-5)
 TARGET = CdfTarget(0, 10, 30)
@@ -119,8 +119,8 @@ def test_a_return_of_ten_is_out_of_reach_for_nearest(projection, rests):
 
 
 def test_jobs_are_the_cohorts_of_the_figures_lanes():
-    from suites.figure_one import at_its_best
+    from suites.policy_iteration.figure_one import at_its_best
 
-    jobs = figure_one_law.jobs(at_its_best, "tdc", SETTING)
+    jobs = law.jobs(at_its_best, "tdc", SETTING)
     assert len(jobs) == 3
-    assert len(figure_one_law.jobs(at_its_best, "tdc", Setting("ci"))) == 1
+    assert len(law.jobs(at_its_best, "tdc", Setting("ci"))) == 1

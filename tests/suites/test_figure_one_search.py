@@ -13,8 +13,8 @@ from harness.judging.statistics import Interval
 from harness.judging.verdicts import Verdict, below
 from harness.runs.job import Job
 from harness.runs.store import Store
-from suites import figure_one, figure_one_search
-from suites.figure_one_search import FINALISTS, FORMS, SEARCHED, V0, chosen, finalists, number, record
+from suites.policy_iteration import figure_one, search
+from suites.policy_iteration.search import FINALISTS, FORMS, SEARCHED, V0, chosen, finalists, number, record
 from tests.suites.test_figure_one import lanes
 
 PAPER = Setting("paper", 0, 0.01)
@@ -26,9 +26,9 @@ def level(height, count=4):
 
 def test_every_form_is_searched_at_the_same_points_on_lanes_of_their_own():
     for form in FORMS:
-        needs = figure_one_search.searched(*form, PAPER)
+        needs = search.searched(*form, PAPER)
         assert [need.spec.learner.alpha for need in needs] == [point.alpha for point in points(SEARCHED)]
-        again = figure_one_search.meeting(*form, PAPER)
+        again = search.meeting(*form, PAPER)
         assert [need.spec.learner.alpha for need in again] == [points(SEARCHED)[i].alpha for i in finalists(form)]
         best = figure_one.at_its_best(form, V0, PAPER)
         assert best.spec.learner.alpha == chosen(form).alpha
@@ -48,7 +48,7 @@ def test_a_quick_look_has_the_first_lanes_of_the_whole():
 def test_how_much_of_the_space_works(height, verdict):
     trials = [level(height) for _ in range(SEARCHED)]
     trials[5] = level(170)
-    found = figure_one_search.how_much_works("cdf", trials, PAPER)
+    found = search.how_much_works("cdf", trials, PAPER)
     assert found.verdict is verdict
     assert f"best: 5 (170: {points(SEARCHED)[5].shown('cdf')})" in found.words
 
@@ -67,9 +67,9 @@ def test_the_record_is_of_every_form_and_setting():
 def test_a_choice_that_is_not_the_best_of_the_finalists_is_told():
     for form in FORMS:
         means = record()["runoff"]["/".join(form)]
-        assert figure_one_search.earns_most(form, [level(each, 8) for each in means], PAPER).verdict is Verdict.PASS
+        assert search.earns_most(form, [level(each, 8) for each in means], PAPER).verdict is Verdict.PASS
         other = [level(10 if i == number(form) else 50, 8) for i in finalists(form)]
-        assert figure_one_search.earns_most(form, other, PAPER).verdict is Verdict.FAIL
+        assert search.earns_most(form, other, PAPER).verdict is Verdict.FAIL
 
 
 def ledger(search, runoff):
@@ -84,20 +84,20 @@ def ledger(search, runoff):
 
 
 def test_what_a_ledger_says_is_written_down(monkeypatch):
-    search, runoff = [10.0 + i for i in range(SEARCHED)], [1.0, 3.0, 2.0, 0.0]
-    first = figure_one_search.written(ledger(search, runoff))
+    means, runoff = [10.0 + i for i in range(SEARCHED)], [1.0, 3.0, 2.0, 0.0]
+    first = search.written(ledger(means, runoff))
     assert first["seed"] == 3
     assert set(first["search"]) == {"/".join(form) for form in FORMS}
     assert not first["runoff"]  # of other finalists: they have to run first
-    monkeypatch.setattr(figure_one_search, "record", lambda: first)
+    monkeypatch.setattr(search, "record", lambda: first)
     assert finalists(("tdc", "cdf")) == [63, 62, 61, 60]
     assert number(("tdc", "cdf")) == 63
-    second = figure_one_search.written(ledger(search, runoff))
-    monkeypatch.setattr(figure_one_search, "record", lambda: second)
+    second = search.written(ledger(means, runoff))
+    monkeypatch.setattr(search, "record", lambda: second)
     assert number(("tdc", "cdf")) == 62
-    assert json.loads(figure_one_search.as_text(second)) == second
+    assert json.loads(search.as_text(second)) == second
     with pytest.raises(ValueError, match="the search of every form"):
-        figure_one_search.written(ledger([], runoff))
+        search.written(ledger([], runoff))
 
 
 def fails(seed):
@@ -116,4 +116,4 @@ def test_a_search_that_fails_is_not_run_again_on_fresh_seeds():
     assert once.status == again.status == "NOT REPLICATED"
     assert once.words == "seed 0"
     assert "confirmed on fresh seeds" in again.words
-    assert all(made.confirm is False for made in figure_one_search.claims())
+    assert all(made.confirm is False for made in search.claims())

@@ -12,8 +12,9 @@ from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.spec import FAR
 from harness.runs.trial import Trial
-from suites import evaluation, rates
+from suites import evaluation
 from suites.convergence import falls
+from suites.rates import sampled
 from suites.stability import lanes as stability
 from suites.stability.spiral import size_falls
 
@@ -190,7 +191,7 @@ def test_on_a_grid_growth_too_slow_to_be_seen_contradicts_nothing():
 # ---------------------------------------------------------------------- rates
 
 HORIZONS = np.geomspace(1e3, 1e6, 13).round().astype(int)
-POWERS = [partial(rates.falls_like_a_power, "random_walk"), rates.has_an_exponent, rates.falls_from_some_n]
+POWERS = [partial(sampled.falls_like_a_power, "random_walk"), sampled.has_an_exponent, sampled.falls_from_some_n]
 
 
 def power_law(exponent, horizons=HORIZONS, lanes=16):
@@ -215,21 +216,21 @@ def test_a_late_rate_waits_for_the_power_law_and_not_for_a_better_slope():
     still, falling = power_law(0.0, HORIZONS[:5]), power_law(-0.8, HORIZONS[5:])
     for run in falling:
         run.curves[-1] *= float(HORIZONS[4]) ** 0.8
-    found = rates.falls_from_some_n(still + falling, SETTING)
+    found = sampled.falls_from_some_n(still + falling, SETTING)
     assert (found.verdict, found.estimate) == (PASS, pytest.approx(-0.8, abs=0.01))
-    assert rates.has_an_exponent(still + falling, SETTING).estimate > -0.75
+    assert sampled.has_an_exponent(still + falling, SETTING).estimate > -0.75
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.01])
 def test_the_bound_covers_what_lies_below_it_and_is_vacuous_above_standing_still(delta):
-    place, lanes = rates.PROX[0], 2000
-    saddle = rates.saddle_of(place)
+    place, lanes = sampled.PROX[0], 2000
+    saddle = sampled.saddle_of(place)
     late, early = 100 * saddle.useful_from(delta), 1000
     for n, below_it in ((late, PASS), (early, Verdict.VACUOUS)):
         limit = saddle.bound(n, delta)
         for share, expected in ((1.0, below_it), (0.5, FAIL), (0.0, FAIL)):
             errors = limit * np.where(np.arange(lanes) < share * lanes, 0.9, 1.1)
-            found = rates.bound_covers(place, delta, [trial(times=(n,), err=errors[None])], SETTING)
+            found = sampled.bound_covers(place, delta, [trial(times=(n,), err=errors[None])], SETTING)
             assert (found.verdict, found.margin, found.n) == (expected, delta, lanes)
             assert found.estimate == pytest.approx(1 - share)
 
@@ -312,9 +313,9 @@ def test_a_lane_that_is_not_a_number_never_passes():
         lost = [trial(values=each.curves[..., 0].copy()) for each in same]
         lost[pair].curves[-1, 2] = np.nan
         assert verdict(evaluation.paths_agree, *lost) is FAIL
-    n = 100 * rates.saddle_of("random_walk_dependent").useful_from(0.1)
+    n = 100 * sampled.saddle_of("random_walk_dependent").useful_from(0.1)
     nothing = trial(times=[n], err=np.full((1, 2000), np.nan))
-    assert verdict(partial(rates.bound_covers, "random_walk_dependent", 0.1), nothing) is FAIL
+    assert verdict(partial(sampled.bound_covers, "random_walk_dependent", 0.1), nothing) is FAIL
 
 
 def test_a_lane_that_is_lost_after_its_mark_never_arrived():

@@ -15,22 +15,24 @@ from harness.judging.verdicts import Verdict
 from harness.oracle import linearised, objectives, returns, saddle
 from harness.runs import acting
 from harness.worlds import cartpole
-from suites import iteration_steps, oracle_exponents, oracle_points, rate_tails
 from suites.control import algorithm_three, networks, physics, published, updates
 from suites.convergence import planted
 from suites.engines import agreement as bands
 from suites.engines import by_hand, curves, identity, numbers
 from suites.engines import streams as named
+from suites.oracle import exponents, points
+from suites.policy_iteration import steps
+from suites.rates import tails
 
 SETTING = Setting("ci", 0)
 CLAIMS = {
     claim.id: claim
     for part in (
-        named, by_hand, identity, numbers, bands, updates, physics, algorithm_three, networks, iteration_steps,
-        oracle_exponents, oracle_points,
+        named, by_hand, identity, numbers, bands, updates, physics, algorithm_three, networks, steps,
+        exponents, points,
     )
     for claim in part.claims()
-} | {"rates/expected-bound/gaussian": rate_tails.gaussian()}  # fmt: skip
+} | {"rates/expected-bound/gaussian": tails.gaussian()}  # fmt: skip
 
 
 def verdict(name):
@@ -109,12 +111,12 @@ PLANTED = {
     "policy_iteration/ratios": (Evaluators, "act", other_ratios),
     "policy_iteration/finite_cartpole/steps": (physics, "GRAVITY", 9.9),
     "policy_iteration/diagnosis/jacobian": (linearised, "mean_jacobian", scaled(linearised.mean_jacobian, 1.001)),
-    "oracle/exponent/interval": (oracle_exponents, "STUDENT", {0.95: 2.015048}),  # one-sided
+    "oracle/exponent/interval": (exponents, "STUDENT", {0.95: 2.015048}),  # one-sided
     "oracle/mean-update/tdrc": (objectives.Objective, "mean_update", scaled(objectives.Objective.mean_update, 1.001)),
     "oracle/spectrum": (objectives, "NULL_OF_RANK", -1.0),
     "oracle/m-star": (saddle.Saddle, "noise", (0.0, 0.0)),
     "oracle/average/mirror-prox": (saddle, "mirror_prox", stepping.mirror_descent),
-    "rates/expected-bound/gaussian": (rate_tails, "bound_of", lambda height, *_: height),
+    "rates/expected-bound/gaussian": (tails, "bound_of", lambda height, *_: height),
 }
 
 
@@ -148,7 +150,7 @@ def test_a_step_into_the_next_episode_is_seen(monkeypatch):
 @pytest.mark.parametrize("fault", ["next action", "ratio at an end"])
 def test_a_lesson_of_what_did_not_happen_is_seen(fault, monkeypatch):
     assert verdict("policy_iteration/lessons") is Verdict.PASS
-    learn = iteration_steps.Recording.learn
+    learn = steps.Recording.learn
 
     def wrong(self, lesson, *rest):
         if fault == "next action":
@@ -157,7 +159,7 @@ def test_a_lesson_of_what_did_not_happen_is_seen(fault, monkeypatch):
             return learn(self, lesson._replace(x_next=turned), *rest)
         return learn(self, lesson._replace(rho=np.where(lesson.discount == 0, 0.5, lesson.rho)), *rest)
 
-    monkeypatch.setattr(iteration_steps.Recording, "learn", wrong)
+    monkeypatch.setattr(steps.Recording, "learn", wrong)
     assert verdict("policy_iteration/lessons") is Verdict.FAIL
 
 
@@ -169,13 +171,13 @@ def test_a_lesson_of_what_did_not_happen_is_seen(fault, monkeypatch):
     [(["diverging", "stable"], 0.2858, True), (["diverging", "stable"], 0.35, False), (["stable"] * 2, 0.2858, False)],
 )
 def test_an_edge_is_where_the_radius_is_1(kinds, edge, passes):
-    found = oracle_exponents.edge_is_at_one([{"kinds": kinds, "edge": edge}], SETTING)
+    found = exponents.edge_is_at_one([{"kinds": kinds, "edge": edge}], SETTING)
     assert (found.verdict is Verdict.PASS) == passes
 
 
 @pytest.mark.parametrize("kind", ["diverging", "heavy-tailed", "marginal"])
 def test_only_divergence_is_right_where_paths_turn(kind):
-    found = oracle_exponents.turns_are_seen([{"kinds": [kind], "edge": None}], SETTING)
+    found = exponents.turns_are_seen([{"kinds": [kind], "edge": None}], SETTING)
     assert (found.verdict is Verdict.PASS) == (kind == "diverging")
 
 

@@ -5,7 +5,7 @@ from tests.mutants.mutant import Mutant
 LSTD = "harness/oracle/lstd.py"
 AGREEMENT = "harness/compare/agreement.py"
 ZONES = "harness/compare/zones.py"
-TAILS = "suites/rate_tails.py"
+TAILS = "suites/rates/tails.py"
 OF_LSTD = "test:tests/harness/oracle/test_lstd.py"
 OF_AGREEMENT = "test:tests/harness/compare/test_agreement.py"
 OF_ZONES = "test:tests/harness/compare/test_zones.py"

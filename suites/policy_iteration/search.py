@@ -2,11 +2,11 @@
 
 The paper gives neither step sizes nor activation, replay or projection. So every form is run at the same points of a
 Sobol sequence (`harness.compare.space`), the four best of a form meet again on fresh lanes, and the best of these is
-its setting. What was found is data, in figure_one_search.json; two commands find it and a third writes it down:
+its setting. What was found is data, in search.json; two commands find it and a third writes it down:
 
     dgtd suite policy_iteration --profile paper --json --claim policy_iteration/cartpole-v0/value \\
       --claim policy_iteration/cartpole-v0/cdf > found.json
-    python -m suites.figure_one_search found.json
+    python -m suites.policy_iteration.search found.json
 
 The first run of these names the finalists, whose lanes are run by the second.
 """
@@ -41,7 +41,7 @@ SEARCHED, LANES = 64, 4
 FINALISTS, FINAL_LANES = 4, 8
 LEARNS = 60.0  # random actions earn 22; what has learnt something earns more than this in the last fifth
 SOURCE = "ours; the paper gives no step sizes"
-RECORD = "figure_one_search.json"
+RECORD = "search.json"
 
 
 def shown(rule: str, target: str) -> str:
@@ -60,7 +60,7 @@ def claims() -> list[Claim]:
 @cache
 def record() -> dict[str, Any]:
     """Mean returns over the last fifth: of every setting, and of the finalists by number."""
-    found: dict[str, Any] = json.loads(files("suites").joinpath(RECORD).read_text("utf-8"))
+    found: dict[str, Any] = json.loads(files("suites.policy_iteration").joinpath(RECORD).read_text("utf-8"))
     return found
 
 
@@ -181,4 +181,4 @@ def as_text(found: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     ledger = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-    Path(str(files("suites").joinpath(RECORD))).write_text(as_text(written(ledger)), encoding="utf-8")
+    Path(str(files("suites.policy_iteration").joinpath(RECORD))).write_text(as_text(written(ledger)), encoding="utf-8")

@@ -24,7 +24,7 @@ from harness.runs.iterating import Iterating, Walk
 from harness.runs.job import Job
 from harness.runs.spec import RunSpec
 from harness.worlds.cartpole import CartPole
-from suites.figure_one_search import V0, shown
+from suites.policy_iteration.search import V0, shown
 
 SOURCE = "Figure 1, right"
 RULES = ("gtd2", "tdc")

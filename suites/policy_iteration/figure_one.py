@@ -1,7 +1,7 @@
 """Figure 1: policy iteration on CartPole, GTD2 and TDC against their distributional forms.
 
 The paper gives neither step sizes nor activation, replay or length. So every rule and form is compared at the setting
-that a search chose for it (`suites.figure_one_search`), on lanes that the search has not seen.
+that a search chose for it (`suites.policy_iteration.search`), on lanes that the search has not seen.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from harness.judging.statistics import Interval, paired
 from harness.judging.verdicts import Finding, below
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
-from suites import figure_one_law, figure_one_search
-from suites.figure_one_search import STEPS, V0, V1, Form, chosen, shown
+from suites.policy_iteration import law, search
+from suites.policy_iteration.search import STEPS, V0, V1, Form, chosen, shown
 from suites.returns import SMALLER, final_returns, varies_less
 
 SOURCE = "Figure 1"
@@ -50,7 +50,7 @@ def claims() -> list[Claim]:
                 figure(world, f"distributional-{rule}-rises-more-steadily", (rule, "cdf"), (rule, "value"),
                        "rises more steadily than", rises_more_steadily),
             ]  # fmt: skip
-    return [*made, *figure_one_law.claims(at_its_best), *figure_one_search.claims()]
+    return [*made, *law.claims(at_its_best), *search.claims()]
 
 
 # ---------------------------------------------------------------------- what the paper says

@@ -11,7 +11,7 @@ from algorithms.checks import Floats
 from algorithms.rules import tdrc
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from suites.oracle_exponents import GAMMA, one_state
+from suites.oracle.exponents import GAMMA, one_state
 
 ROUNDING = 1e-9
 SOURCE = "ours: the definitions, enumerated"

@@ -14,8 +14,8 @@ from harness.judging.verdicts import Finding
 from harness.runs.iterating import Iterating, Walk
 from harness.runs.job import Job
 from harness.runs.spec import RunSpec
-from suites.figure_one import at_its_best, compare
-from suites.figure_one_search import V0, shown
+from suites.policy_iteration.figure_one import at_its_best, compare
+from suites.policy_iteration.search import V0, shown
 from suites.returns import final_returns
 
 

@@ -23,8 +23,8 @@ from harness.judging.statistics import Interval, proportion_interval
 from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.spec import Request
 from harness.runs.trial import Trial
-from suites.expected_rates import problem_of
-from suites.rate_runs import FAR, WHERE, runs_of, saddle_of
+from suites.rates.expected import problem_of
+from suites.rates.runs import FAR, WHERE, runs_of, saddle_of
 from suites.runs import request
 
 LANES, STEPS = 10_000, 10_000

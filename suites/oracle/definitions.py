@@ -1,4 +1,4 @@
-"""The oracle itself: what the harness calls exact, against enumeration, optimisers and closed forms."""
+"""Problems, metrics, objectives, Err, its constants and certificates, against enumeration and closed forms."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, agrees, exactly, largest
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
-from suites import oracle_exponents, oracle_lstd, oracle_points
 
 ROUNDING = 1e-9
 SOURCE = "ours: the definitions, enumerated"
 
 
-def claims(rule: Rule | None = None) -> list[Claim]:
-    """They do not depend on the rule."""
+def claims() -> list[Claim]:
+    """One for each of them."""
     return [
         *(problem_numbers(problem) for problem in ("random_walk", "collision", "two_state")),
         *(metrics(problem, target) for problem in ("random_walk", "boyan", "collision") for target in ("value", "cdf")),
@@ -30,9 +29,6 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         *(constants(place) for place in PLACES),
         *(radius(name) for name in RADII),
         *(classes(name) for name in CLASSES),
-        *oracle_lstd.claims(),
-        *oracle_exponents.claims(),
-        *oracle_points.claims(),
     ]
 
 

@@ -23,7 +23,7 @@ from harness.plugins import find_problem
 from harness.runs.iterating import Iterating, Walk
 from harness.worlds.cartpole import STEEP
 from suites.control.physics import fallen, moved
-from suites.figure_one_search import V0
+from suites.policy_iteration.search import V0
 from suites.problems.cartpole import FASTEST
 
 SOURCE = "§ Experimental result; ours"
