@@ -12,6 +12,7 @@ from suites.control import (
     algorithm_three,
     cut_off,
     figure_three,
+    laws,
     learning,
     networks,
     physics,
@@ -54,6 +55,6 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     """About the paper's agents; a user's rule is held to Algorithm 3's form by the suite `gradients`."""
     if rule is not None:
         return []
-    updating = (published, algorithm_three, learning, updates, networks)
+    updating = (published, algorithm_three, learning, updates, networks, laws)
     parts = (*updating, physics, cut_off, step_sizes, resuming, seconds, figure_three)
     return [claim for part in parts for claim in part.claims()]

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from algorithms.rule import Rule
 from harness.judging.claims import Claim
-from suites.machinery import comparison, fingerprints, intervals, ledger, runs, significance, store, sweeps, verdicts
+from suites.machinery import (
+    agents,
+    comparison,
+    fingerprints,
+    intervals,
+    ledger,
+    runs,
+    significance,
+    store,
+    sweeps,
+    verdicts,
+)
 
-ROOMS = (intervals, significance, verdicts, ledger, store, runs, fingerprints, sweeps, comparison)
+ROOMS = (intervals, significance, verdicts, ledger, store, runs, fingerprints, sweeps, comparison, agents)
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

@@ -15,6 +15,8 @@ MEANS = "test:tests/algorithms/test_agents.py::test_agents_act_by_the_means_of_t
 REPLAY = "algorithms/experience/replay.py"
 CARTPOLE = "harness/worlds/cartpole.py"
 ACTING = "harness/runs/acting.py"
+ITERATING = "harness/runs/iterating.py"
+CONTEST = "harness/compare/control.py"
 MODULE = "algorithms/engines/module.py"
 ONE_BY_ONE = "harness/worlds/one_by_one.py"
 TORCH = "test:tests/algorithms/test_agents.py::test_a_hundred_updates_are_those_of_torch"
@@ -255,5 +257,75 @@ MUTANTS = (
             "claim:control/cartpole-v0/replayed",
             "test:tests/harness/compare/test_control.py::test_what_is_replayed_is_what_happened",
         ),
+    ),
+    Mutant(
+        "control: an agent's laws are all kept at the first state",
+        ACTING,
+        "np.broadcast_to(self.states, (lanes, *self.states.shape))",
+        "np.broadcast_to(self.states[:1], (lanes, *self.states.shape))",
+        ("claim:control/laws/agent",),
+    ),
+    Mutant(
+        "control: policy iteration's laws are kept at observations without units",
+        ITERATING,
+        "for state in self.states / self.scale:",
+        "for state in self.states:",
+        ("claim:control/laws/policy-iteration",),
+    ),
+    Mutant(
+        "agents: the final return is the mean over all steps",
+        CONTEST,
+        "for part in (returns[:, late], returns[:, 1:])",
+        "for part in (returns[:, 1:], returns[:, 1:])",
+        ("claim:machinery/agents/returns", "claim:machinery/agents/choice"),
+    ),
+    Mutant(
+        "agents: a lost lane counts as what it earned",
+        CONTEST,
+        "np.where(lost, -np.inf, part.mean(1))",
+        "np.where(lost, part.mean(1), part.mean(1))",
+        ("claim:machinery/agents/returns",),
+    ),
+    Mutant(
+        "agents: a sweep prefers the rate that loses most lanes",
+        CONTEST,
+        "order[rate] = (-lanes.diverged, ",
+        "order[rate] = (lanes.diverged, ",
+        ("claim:machinery/agents/choice",),
+    ),
+    Mutant(
+        "agents: a rate is chosen by the median",
+        CONTEST,
+        "float(alive.mean()) if alive.size",
+        "float(np.median(alive)) if alive.size",
+        ("claim:machinery/agents/choice",),
+    ),
+    Mutant(
+        "agents: who earns less wins",
+        CONTEST,
+        "winner = a.who.label if result.direction < 0 else b.who.label",
+        "winner = a.who.label if result.direction > 0 else b.who.label",
+        ("claim:machinery/agents/winner",),
+    ),
+    Mutant(
+        "agents: p-values without Holm",
+        CONTEST,
+        "holm([result.p for result in results])",
+        "np.array([result.p for result in results])",
+        ("claim:machinery/agents/winner",),
+    ),
+    Mutant(
+        "agents: a return is reached one checkpoint late",
+        CONTEST,
+        "(self.lanes.returns >= threshold)",
+        "(self.lanes.returns > threshold)",
+        ("claim:machinery/agents/returns",),
+    ),
+    Mutant(
+        "agents: sweep and report share their worlds",
+        CONTEST,
+        'self.steps, seed, "sweep" if sweep else "reported", ',
+        'self.steps, self.root_seed, "reported", ',
+        ("claim:machinery/agents/sweep-seeds",),
     ),
 )
