@@ -6,6 +6,7 @@ Nothing of ours is used but the engine under test. The network, its law, F((z_j 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -108,7 +109,7 @@ def atom_by_atom(shapes: list[tuple[int, int]], theta: Floats, w: Floats, one: A
     return np.stack([moved, climbed])
 
 
-def cumulated(shapes: list[tuple[int, int]], flat: torch.Tensor, x: Any) -> torch.Tensor:
+def cumulated(shapes: Sequence[tuple[int, int]], flat: torch.Tensor, x: Any, actions: int = ACTIONS) -> torch.Tensor:
     """[actions, atoms]: F(z_j) of every action, from a network of tanh units whose biases are the last rows."""
     at, h = 0, torch.tensor(x, dtype=torch.float64)
     for i, (rows, columns) in enumerate(shapes):
@@ -116,7 +117,7 @@ def cumulated(shapes: list[tuple[int, int]], flat: torch.Tensor, x: Any) -> torc
         at += rows * columns
         h = h @ layer[:-1] + layer[-1]
         h = torch.tanh(h) if i < len(shapes) - 1 else h
-    return torch.softmax(h.reshape(ACTIONS, ATOMS), -1).cumsum(-1)
+    return torch.softmax(h.reshape(actions, -1), -1).cumsum(-1)
 
 
 def value_and_gradient(number: torch.Tensor, flat: torch.Tensor) -> tuple[float, Floats]:

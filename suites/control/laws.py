@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import torch
 
 from algorithms.checks import Floats
 from algorithms.engines.replayed import ReplayEngine
@@ -16,6 +19,7 @@ from harness.judging.verdicts import Finding, exactly, largest
 from harness.runs.acting import Acting
 from harness.runs.iterating import Iterating
 from harness.runs.spec import PredictorSpec
+from suites.control.algorithm_three import cumulated
 
 PLACE, RULE, LANES, ATOMS, STEPS = "cartpole-v0", "gtd2", 2, 7, 40
 NETWORK = PredictorSpec("mlp", (6, 5), "tanh")
@@ -50,41 +54,31 @@ def of_an_agent(states: Floats, setting: Setting) -> tuple[Floats, Floats]:
     """What is kept, and what the first weights say: nothing is learnt in so few steps."""
     made = agents.learner(RULE, PLACE, "cdf", atoms=ATOMS, predictor=NETWORK, cohort=LANES, v_max=10.0)
     acting = Acting.of(run_of(made, states, setting))
-    theta = acting.players(range(LANES)).theta
     engine = acting.agent.engine(4, 2)
     assert isinstance(engine, ReplayEngine)
-    layers = [layer.double().numpy() for layer in engine.layers(theta)]
-    expected = cumulated(layers, np.broadcast_to(states, (LANES, *states.shape)), 2)
-    return acting.simulate(range(LANES), lambda: None).law, expected.reshape(LANES, -1)
+    theta = acting.players(range(LANES)).theta.astype(float)
+    expected = [[law(engine.shapes, flat, x, 2) for x in states] for flat in theta]
+    return acting.simulate(range(LANES), lambda: None).law, np.reshape(expected, (LANES, -1))
 
 
 def of_policy_iteration(states: Floats, setting: Setting) -> tuple[Floats, Floats]:
     """The same for the action with the larger mean; the network sees observations in units, then the action."""
     made = policy_iteration.learner(RULE, PLACE, "cdf", STILL, STILL, ATOMS, predictor=NETWORK, cohort=LANES)
     iterating = Iterating.of(run_of(made, states, setting))
-    layers = iterating.engine.layers(iterating.evaluators(range(LANES)).theta)
-    seen = states / np.array(policy_iteration.SCALES[PLACE])
-    of_actions = [
-        cumulated(layers, np.tile(np.concatenate([seen, np.tile(action, (len(seen), 1))], axis=1), (LANES, 1, 1)), 1)
-        for action in np.eye(2)
-    ]
-    both = np.stack(of_actions, axis=2)[:, :, :, 0]
-    best = (1 - both).sum(-1).argmax(-1)  # atoms are evenly spaced from 0: the mean is the area above F
-    expected = np.take_along_axis(both, best[..., None, None], axis=2)
-    return iterating.simulate(range(LANES), lambda: None).law, expected.reshape(LANES, -1)
+    shapes = [(rows + 1, columns) for rows, columns in pairwise(iterating.engine.sizes)]
+    expected = []
+    for flat in iterating.evaluators(range(LANES)).theta[:, 0]:
+        for x in states / np.array(policy_iteration.SCALES[PLACE]):
+            each = [law(shapes, flat, np.concatenate([x, action]), 1) for action in np.eye(2)]
+            expected.append(min(each, key=np.sum))  # atoms are evenly spaced: the less F, the larger the mean
+    return iterating.simulate(range(LANES), lambda: None).law, np.reshape(expected, (LANES, -1))
+
+
+def law(shapes: Sequence[tuple[int, int]], flat: Floats, x: Floats, actions: int) -> Floats:
+    """[actions, atoms − 1]: F at all atoms but the last, where it is 1."""
+    return cumulated(shapes, torch.tensor(flat), x, actions).numpy()[:, :-1]
 
 
 def run_of(made: Any, states: Floats, setting: Setting) -> Any:
     """A short run."""
     return agents.run_spec(PLACE, made, STEPS, setting.seed, "laws", tuple(map(tuple, states.tolist())))
-
-
-def cumulated(layers: list[Floats], x: Floats, actions: int) -> Floats:
-    """[lanes, states, actions, atoms − 1]: F at all atoms but the last; biases are the last rows of the layers."""
-    h = x
-    for i, layer in enumerate(layers):
-        h = h @ layer[:, :-1] + layer[:, -1:]
-        h = np.tanh(h) if i < len(layers) - 1 else h
-    h = h.reshape(*h.shape[:-1], actions, -1)
-    mass = np.exp(h - h.max(-1, keepdims=True))
-    return (mass / mass.sum(-1, keepdims=True)).cumsum(-1)[..., :-1]
