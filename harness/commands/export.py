@@ -25,6 +25,7 @@ Out = typer.Option(
 def export(
     format_: str = typer.Option("csv", "--format", help="csv, parquet, or latex (a booktabs table of medians)."),
     curves: bool = typer.Option(False, "--curves", help="Every checkpoint: run, seed, step, metric, value."),
+    laws: bool = typer.Option(False, "--laws", help="Every lane's last laws: run, seed, state, action, z, F."),
     problem: str | None = typer.Option(None, help="Only runs on this problem."),
     rule: str | None = typer.Option(None, help="Only runs of this rule."),
     metric: str | None = typer.Option(None, help="Only this metric, with --curves."),
@@ -32,13 +33,15 @@ def export(
     out: Path | None = Out,
     store: Path = StorePath,
 ) -> None:
-    """Every lane's final metrics, one row per lane; with --curves, a tidy table of every checkpoint."""
+    """Every lane's final metrics, one row per lane; with --curves or --laws, a tidy table of those."""
     if format_ not in FORMATS:
         raise ValueError(f"format must be {', '.join(map(repr, FORMATS[:-1]))} or {FORMATS[-1]!r}, got {format_!r}")
     if format_ == "parquet" and out is None:
         raise ValueError("out must be given with --format parquet")
-    if format_ == "latex" and curves:
-        raise ValueError("format latex is a table of final medians: leave --curves out")
+    if curves and laws:
+        raise ValueError("curves and laws are two tables: give one of them")
+    if format_ == "latex" and (curves or laws):
+        raise ValueError(f"format latex is a table of final medians: leave --{'curves' if curves else 'laws'} out")
     if metric is not None and not curves:
         raise ValueError("metric goes with --curves: without it every metric has a column")
     if purpose not in (None, "reported", "sweep"):
@@ -49,7 +52,7 @@ def export(
     _check_filters(runs, problem=problem, rule=rule)
     with open_to_read(store, quiet=True) as results:
         keep = _keeper(problem, rule, purpose)
-        rows = _curves(results, keep, metric) if curves else _lanes(results, keep)
+        rows = _curves(results, keep, metric) if curves else (_laws if laws else _lanes)(results, keep)
         if format_ == "csv":
             _write_csv(rows, out)
         elif format_ == "latex":
@@ -93,6 +96,32 @@ def _curves(results: Store, keep: Callable[[dict[str, Any]], bool], metric: str 
     for row in results.tidy(keep):
         if metric in (None, row["metric"]):
             yield {"run": row["run"], "purpose": _purpose(row)} | row
+
+
+def _laws(results: Store, keep: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+    """F at every atom but the last, where it is 1. Runs of an older version have none."""
+    from algorithms.targets import CdfTarget
+    from harness.runs.cohort import made_of
+    from harness.runs.spec import RunSpec
+    from harness.runs.store import settings_of
+
+    specs = results.specs()
+    for run in results.runs():
+        if not (run["reusable"] and run["target"] == "cdf" and keep(run)):
+            continue
+        spec = RunSpec.from_json(specs[run["run"]])
+        target = made_of(spec).target
+        assert isinstance(target, CdfTarget)
+        z = target.support[:-1].tolist()
+        shared = {"run": run["run"], "purpose": _purpose(run)} | settings_of(run)
+        places = [" ".join(f"{part:g}" for part in state) for state in spec.probe.states]
+        places = places or ["zeros" if spec.place.is_world else "most visited"]
+        for lane in results.lanes(run["run"]):
+            of_states = lane.law.reshape(len(places), -1, len(z)) if lane.law.size else ()
+            for place, of_actions in zip(places, of_states, strict=False):
+                for action, law in enumerate(of_actions):
+                    at = {"seed": lane.seed, "state": place, "action": action if spec.learner.control else ""}
+                    yield from (shared | at | {"z": atom, "F": float(F)} for atom, F in zip(z, law, strict=True))
 
 
 def _write_csv(rows: Iterable[dict[str, Any]], out: Path | None) -> None:

@@ -258,19 +258,25 @@ class Store:
 
     def tidy(self, keep: Callable[[dict[str, Any]], bool] = lambda run: True) -> Iterator[dict[str, Any]]:
         """One row per lane, checkpoint and metric, of the runs to keep; older versions' runs name no checkpoints."""
-        times = {run: json.loads(spec).get("probe", {}).get("times") for run, spec in self._specs()}
+        times = {run: json.loads(spec).get("probe", {}).get("times") for run, spec in self.specs().items()}
         for run in self.runs():
             if times[run["run"]] is None or not keep(run):
                 continue
-            shared = {key: run[key] for key in _TIDY if key in run}
+            shared = settings_of(run)
             names = self.metrics(run["run"])
             for lane in self.lanes(run["run"]):
                 for step, values in zip(times[run["run"]], lane.curves, strict=False):
                     for metric, value in zip(names, values, strict=True):
                         yield shared | {"seed": lane.seed, "step": step, "metric": metric, "value": float(value)}
 
-    def _specs(self) -> list[tuple[Any, ...]]:
-        return self._db.query("SELECT hash, spec FROM runs")
+    def specs(self) -> dict[str, str]:
+        """run → its specification, as JSON."""
+        return dict(self._db.query("SELECT hash, spec FROM runs"))
+
+
+def settings_of(run: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a tidy row that its run has."""
+    return {key: run[key] for key in _TIDY if key in run}
 
 
 def _metrics(names: str, spec: str) -> tuple[str, ...]:

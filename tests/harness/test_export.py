@@ -49,6 +49,32 @@ def test_curves_are_tidy_and_are_what_is_stored(store):
     assert list(rows[0])[-4:] == ["seed", "step", "metric", "value"]
 
 
+def test_laws_are_what_is_stored(store):
+    rows = table(store, "--laws")
+    assert {(row["rule"], row["target"], row["state"], row["action"]) for row in rows} == {
+        ("tdc", "cdf", "most visited", "")
+    }
+    with Store(store) as made:
+        laws = np.stack([lane.law for lane in made.lanes(run_hash(LAW))])
+    np.testing.assert_array_equal(np.array([float(row["F"]) for row in rows]).reshape(16, -1), laws)
+    assert [float(row["z"]) for row in rows[:4]] == [-1, -0.5, 0, 0.5]
+    assert list(rows[0])[-5:] == ["seed", "state", "action", "z", "F"]
+
+
+@pytest.mark.slow
+def test_laws_of_worlds_have_states_and_actions(tmp_path):
+    where = ["--store", str(tmp_path / "s.sqlite"), "--steps", "40", "--seeds", "2", "--atoms", "3"]
+    for words in (["--rule", "c51"], ["--rule", "tdc", "--target", "cdf", "--learner", "policy-iteration"]):
+        done = dgtd("run", "--problem", "cartpole-v0", *words, "--states", "0,0,0.1,0;0,0,0,1", *where)
+        assert done.returncode == 0, done.stderr
+    rows = table(tmp_path / "s.sqlite", "--laws")
+    found = {(row["rule"], row["state"], row["action"], float(row["z"])) for row in rows}
+    states = ("0 0 0.1 0", "0 0 0 1")
+    agents = {("td", state, action, z) for state in states for action in ("0", "1") for z in (0.0, 50.0)}
+    assert found == agents | {("tdc", state, "", z) for state in states for z in (0.0, 5.0)}
+    assert len(rows) == 2 * len(found)
+
+
 def test_sweep_and_reported_lanes_are_told_apart(store):
     assert {row["root_seed"] for row in table(store, "--purpose", "sweep")} == {str(SWEEP_SEED)}
     assert {row["root_seed"] for row in table(store, "--purpose", "reported")} == {"0"}
@@ -86,6 +112,8 @@ def test_a_latex_table_has_a_line_per_reported_run(store):
         (["--purpose", "fun"], "purpose must be 'reported' or 'sweep', got 'fun'"),
         (["--metric", "rmspbe"], "metric goes with --curves"),
         (["--curves", "--format", "latex"], "leave --curves out"),
+        (["--laws", "--format", "latex"], "leave --laws out"),
+        (["--laws", "--curves"], "two tables"),
         (["--format", "xls"], "format must be 'csv', 'parquet' or 'latex', got 'xls'"),
     ],
 )
