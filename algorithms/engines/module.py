@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -18,6 +19,14 @@ from algorithms.rule import Rule
 from algorithms.targets import Shift
 
 Parameters = dict[str, Tensor]
+
+
+@contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """Torch's global stream, from which networks draw their first weights, begins at a seed; then it is put back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
 
 
 class ModuleEngine:

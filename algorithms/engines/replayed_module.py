@@ -15,7 +15,7 @@ import torch
 from torch.func import functional_call, vmap
 
 from algorithms.checks import Floats
-from algorithms.engines.module import ModuleEngine, Parameters
+from algorithms.engines.module import ModuleEngine, Parameters, drawing_from
 from algorithms.engines.replayed import check_metric
 from algorithms.engines.tensors import TensorBatch
 from algorithms.experience.batch import Batch
@@ -44,20 +44,28 @@ class ReplayModule(ModuleEngine):
         check_metric(metric, rule, target)
         head = target.head()
         self._make = lambda: make(observations, actions * head.logits).to(dtype)
-        super().__init__(rule, self._make(), head.predict, actions, target.mean)
-        self.target, self.dtype, self.metric = target, dtype, metric
+        with drawing_from(0):  # what is no parameter, such as fixed random features, is the same in every lane
+            module = self._make()
+        super().__init__(rule, module, head.predict, actions, target.mean)
+        self.target, self.dtype, self.metric, self.observations = target, dtype, metric, observations
         self.uses_w, self.follows = uses(rule)
         self._shapes = {name: part.shape for name, part in self.module.named_parameters()}
         self.weights = sum(shape.numel() for shape in self._shapes.values())
 
     def start(self, streams: Sequence[np.random.Generator]) -> Any:
-        """[lanes, d]. A network draws from torch's global stream: each lane's own while it is made, and put back."""
+        """[lanes, d]. A network draws from torch's global stream, which is each lane's own while it is made."""
         made = []
         for stream in streams:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(int(stream.integers(2**63)))
+            with drawing_from(int(stream.integers(2**63))):
                 made.append(torch.cat([part.detach().flatten() for part in self._make().parameters()]).numpy())
         return np.stack(made)
+
+    def tried(self) -> None:
+        """One update of one lane, on nothing: what can't be differentiated for lanes at once raises here."""
+        theta = self.start([np.random.default_rng(0)])
+        x = np.zeros((1, 2, self.observations), dtype=np.float32)
+        drawn = Transitions(x, x, np.zeros((1, 2), dtype=np.int64), np.zeros((1, 2)), np.full((1, 2), 0.5))
+        self.gradients(theta, np.zeros_like(theta), drawn)
 
     def named(self, flat: Any) -> Parameters:
         """Views of [lanes, d], by name."""

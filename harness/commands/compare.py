@@ -19,7 +19,7 @@ from harness.commands.options import (
     numbers,
     runs_lanes,
 )
-from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
+from harness.commands.output import AsJson, open_store, print_json, print_table, save_json, say, tell
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
@@ -42,10 +42,12 @@ def compare(
     seeds: int = typer.Option(30, help="Paired seeds: 0 … n − 1."),
     steps: int = typer.Option(50_000, help="Steps per lane."),
     alpha: float | None = typer.Option(None, help="Step size of θ for all; without it a sweep chooses."),
-    beta: float | None = typer.Option(None, help="Step size of w for all; goes with --alpha."),
+    beta: float | None = typer.Option(None, help="Step size of w for all; on a finite problem it goes with --alpha."),
     alphas: str | None = typer.Option(None, help="The sweep's α, separated by commas."),
     ratios: str | None = typer.Option(None, help="The sweep's β/α, separated by commas."),
-    atoms: int | None = typer.Option(None, help="Atoms of the distributional forms: 21, or 40 in a world."),
+    atoms: int | None = typer.Option(
+        None, help="Atoms of the distributional forms: 21, in a world 40, or 30 for policy iteration."
+    ),
     projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
@@ -57,7 +59,7 @@ def compare(
     ),
     as_json: bool = AsJson,
 ) -> int:
-    """Compare GTD2 and TDC with their distributional forms; step sizes by a sweep on seeds of its own."""
+    """Compare rules and their distributional forms on problems, or agents in worlds; step sizes by a sweep."""
     from dataclasses import replace
 
     from algorithms.names import look_up
@@ -80,12 +82,15 @@ def compare(
     look_up("learner", learner, LEARNERS)
     if any(map(is_world, split(problems))) or set(split(rules)) & set(PUBLISHED) or learner != "agent":
         from harness.commands.control import compare_agents
+        from harness.runs.spec import StepSchedule
 
+        if ratios is not None:
+            raise ValueError("ratios are those of step sizes on finite problems: in a world give --beta")
         return compare_agents(
             where, split(problems), split(rules), split(targets), seeds=seeds, steps=steps, alpha=alpha, beta=beta,
             alphas=None if alphas is None else numbers("alphas", alphas), atoms=atoms, projection=projection,
             seed=seed, predictor=predictor, kind=learner, threshold=threshold, out=out, as_json=as_json,
-            settings=acting.settings, states=acting.observations,
+            settings=acting.settings, states=acting.observations, schedule=StepSchedule(schedule),
             command=repeat(locals() | {"store": where.store} | vars(acting)),
         )  # fmt: skip
     acting.refuse(problems)
@@ -136,7 +141,7 @@ def compare(
         (out / "compare.json").unlink(missing_ok=True)  # whoever interrupts the drawing leaves no key behind
         with progress("report") as tick:
             page(found, command, out, tick)
-    _save(out / "compare.json", document | {"key": key})
+    save_json(out / "compare.json", document | {"key": key})
     if as_json:
         print_json(document)
     else:
@@ -235,14 +240,6 @@ def _drawn(out: Path, key: str) -> bool:
         and stored.get("key") == key
         and all((out / "figures" / f"{name}.{kind}").exists() for name in listed for kind in FORMATS)
     )
-
-
-def _save(path: Path, document: dict[str, Any]) -> None:
-    import json
-
-    from harness.commands.output import plain
-
-    path.write_text(json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _print(found: Any, path: Path, command: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from harness.commands.options import INTERRUPTED, Where
-from harness.commands.output import open_store, plain, print_json, print_table, say, tell
+from harness.commands.output import open_store, print_json, print_table, save_json, say, tell
 
 
 def compare_agents(
@@ -55,9 +54,7 @@ def compare_agents(
         found = weigh(contest, results, chosen)
     path = write(found, command, out)
     document = as_dict(found) | {"command": command, "report": str(path)}
-    (out / "compare.json").write_text(
-        json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    save_json(out / "compare.json", document)
     if as_json:
         print_json(document)
     else:

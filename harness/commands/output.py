@@ -78,6 +78,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(plain(value), indent=2, ensure_ascii=not unicode), file=stdout())
 
 
+def save_json(path: Path, value: Any) -> None:
+    """A document for other programs."""
+    path.write_text(json.dumps(plain(value), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: Collection[int] = ()) -> None:
     """A table that fits the terminal. Cells are text as it stands: a name may look like markup."""
     from rich.text import Text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from harness.runs.spec import RunSpec
     from harness.runs.store import Store
 
+EARNED = ("return", "length", "value", "earned")  # in a world
+
 
 @runs_lanes
 def run(
@@ -38,14 +42,18 @@ def run(
     acting: ActingOptions,
     problem: str = typer.Option(..., help="A problem, as in 'baird', or a world, as in 'cartpole-v1'."),
     rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function; in a world also dqn or c51."),
-    alpha: float | None = typer.Option(None, help="Step size of θ; in a world, the rate of Adam."),
+    alpha: float | None = typer.Option(None, help="Step size of θ; of an agent, the rate of θ's optimiser."),
     beta: float | None = typer.Option(None, help="Step size of w."),
     steps: int = typer.Option(20_000, help="Steps per lane."),
     seeds: int = typer.Option(30, help="Lanes: seeds 0 … n − 1."),
-    target: str = typer.Option("value", help="value, or cdf for the distributional lift."),
-    atoms: int | None = typer.Option(None, help="Atoms of the lift: 21, or 40 in a world."),
-    projection: str = typer.Option("cramer", help="Off-grid handling of the lift."),
-    schedule: str = typer.Option("constant", help="constant or robbins-monro."),
+    target: str | None = typer.Option(
+        None, help="value, or cdf for the distributional form. Otherwise value, but dqn and c51 have their own."
+    ),
+    atoms: int | None = typer.Option(
+        None, help="Atoms of the distributional form: 21, in a world 40, or 30 for policy iteration."
+    ),
+    projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
+    schedule: str = typer.Option("constant", help="Step sizes, not of agents: constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     predictor: str | None = PredictorText,
     learner: str = typer.Option("agent", help="In a world: agent, or policy-iteration (SGD, online)."),
@@ -61,6 +69,7 @@ def run(
     from algorithms.published import PUBLISHED
     from harness.commands.progress import progress
     from harness.plugins import find_problem
+    from harness.runs.cohort import made_of
     from harness.runs.driver import execute
     from harness.runs.learning import check_learner
     from harness.runs.predictors import default_for, parse
@@ -76,10 +85,13 @@ def run(
     }  # fmt: skip
     settings = acting.settings | {name: value for name, value in words.items() if value is not None}
     if is_world(problem) or rule in PUBLISHED or learner != "agent":
-        spec = _in_a_world(
-            problem, rule, alpha, beta, steps, target, atoms, projection, chosen, seed, seeds, learner,
-            StepSchedule(schedule), settings, acting.observations,
-        )  # fmt: skip
+        given = {"target": target, "alpha": alpha, "beta": beta, "atoms": atoms, "predictor": chosen}
+        options = {name: value for name, value in given.items() if value is not None} | settings
+        options |= {"projection": projection, "cohort": min(10, seeds)}
+        if StepSchedule(schedule) != StepSchedule():
+            options["schedule"] = StepSchedule(schedule)
+        spec = _in_a_world(problem, learner, rule, options)(steps, seed, states=acting.observations)
+        made_of(spec)
     else:
         acting.refuse(problem)
         if settings:
@@ -87,7 +99,8 @@ def run(
         for name, value in (("alpha", alpha), ("beta", beta)):
             if value is None:
                 raise ValueError(f"Missing option '--{name}'.")
-        place, atoms = find_problem(problem), 21 if atoms is None else atoms
+        place = find_problem(problem)
+        atoms, target = 21 if atoms is None else atoms, "value" if target is None else target
         place.target(target, atoms, projection)
         made = Learner(
             reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule),  # type: ignore[arg-type]
@@ -115,24 +128,16 @@ def run(
     return 2
 
 
-def _in_a_world(
-    world: str, rule: str, alpha: float | None, beta: float | None, steps: int, target: str, atoms: int | None,
-    projection: str, predictor: Any, seed: int, seeds: int, learner: str, schedule: Any,
-    settings: dict[str, Any], states: tuple[tuple[float, ...], ...],
-) -> RunSpec:  # fmt: skip
-    """A learner there, with the settings of its module where none are given."""
+def _in_a_world(world: str, kind: str, rule: str, options: dict[str, Any]) -> Callable[..., RunSpec]:
+    """Makes runs of a learner there, with the settings of its module where none are given."""
+    from algorithms.published import PUBLISHED
     from harness.compare import agents, policy_iteration
-    from harness.runs.cohort import made_of
 
-    module: Any = agents if learner == "agent" else policy_iteration
-    given = {"alpha": alpha, "beta": beta, "atoms": atoms, "predictor": predictor}
-    options = {name: value for name, value in given.items() if value is not None}
-    if learner != "agent":
-        options["schedule"] = schedule
-    made = module.learner(rule, world, target, projection=projection, cohort=min(10, seeds), **options | settings)
-    spec = agents.run_spec(world, made, steps, seed, states=states)
-    made_of(spec)
-    return spec
+    module: Any = agents if kind == "agent" else policy_iteration
+    own = PUBLISHED[rule].target if rule in PUBLISHED else options.get("target", "value")
+    if kind == "agent" and options.setdefault("target", own) != own:
+        raise ValueError(f"target of {rule!r} is {own!r}, got {options['target']!r}")
+    return partial(agents.run_spec, world, module.learner(rule, world, **options))
 
 
 def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
@@ -140,6 +145,7 @@ def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
 
     from harness.runs.fingerprint import run_hash
     from harness.runs.predictors import shown
+    from harness.runs.spec import Outcome
 
     run = run_hash(spec)
     lanes = results.lanes(run, seeds)
@@ -149,13 +155,14 @@ def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
     curves = [lane.curves for lane in lanes if lane.curves.size]
     metrics = {}
     if curves:
-        # A lane that died has no final number: it is worse than any that has one.
-        final = np.stack(curves)[:, -1]
-        final = np.where(np.isfinite(final), final, np.inf)
+        # A lane that died has no final number: it is worse than any that has one. More is better of what is earned.
+        final, names = np.stack(curves)[:, -1], results.metrics(run)
+        lost = np.array([lane.outcome is Outcome.DIVERGED for lane in lanes if lane.curves.size])
+        worst = np.where(np.isin(names, EARNED), -np.inf, np.inf)
+        final = np.where(np.isfinite(final) & ~(lost[:, None] & np.isin(names, EARNED)), final, worst)
         quantiles = np.quantile(final, [0.25, 0.5, 0.75], axis=0, method="nearest")
         metrics = {
-            name: dict(zip(("q25", "median", "q75"), quantiles[:, i], strict=True))
-            for i, name in enumerate(results.metrics(run))
+            name: dict(zip(("q25", "median", "q75"), quantiles[:, i], strict=True)) for i, name in enumerate(names)
         }
     seconds = sum(lane.seconds for lane in lanes)
     return {

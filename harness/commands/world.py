@@ -31,6 +31,9 @@ def list_worlds(as_json: bool = AsJson) -> None:
     tell("gym:ID names any world of gymnasium with discrete actions and a vector to observe, as in gym:Acrobot-v1.")
 
 
+EPISODES, STEPS = 7, 20_000  # of each of eight lanes, and steps at most
+
+
 @app.command("show", cls=Command)
 def show(
     name: str = typer.Argument(help="A world, as in cartpole-v1 or gym:Acrobot-v1."),
@@ -50,22 +53,24 @@ def show(
     info = find_world(name)
     world = info.make(lane_streams(0, range(8), world=name, stream="world"))
     rng = generator(0, world=name, stream="random actions")
-    total, returns = np.zeros(8), list[float]()
+    total, returns = np.zeros(8), list[list[float]]([] for _ in range(8))
     low, high = np.full(info.observations, np.inf), np.full(info.observations, -np.inf)
-    for _ in range(20_000):
-        if len(returns) >= 50:
+    for _ in range(STEPS):
+        if min(map(len, returns)) >= EPISODES:  # as many of every lane: those that end first are the short ones
             break
         low, high = np.minimum(low, world.observation.min(0)), np.maximum(high, world.observation.max(0))
         moved = world.step(rng.integers(info.actions, size=8))
         total += moved.reward
         over = moved.terminated | moved.truncated
-        returns += total[over].tolist()
+        for lane in np.flatnonzero(over):
+            returns[lane].append(float(total[lane]))
         total[over] = 0.0
+    known = [each for lane in returns for each in lane[:EPISODES]]
     facts = {
         "name": info.name, "summary": info.summary, "observations": info.observations, "actions": info.actions,
         "limit": info.limit, "lowest_seen": low.tolist(), "highest_seen": high.tolist(),
-        "random_return_mean": float(np.mean(returns)), "random_return_sd": float(np.std(returns, ddof=1)),
-        "random_episodes": len(returns),
+        "random_return_mean": float(np.mean(known)) if known else None,
+        "random_return_sd": float(np.std(known, ddof=1)) if len(known) > 1 else None, "random_episodes": len(known),
     }  # fmt: skip
     if plot is not None:
         _draw(info, plot)
@@ -81,7 +86,9 @@ def show(
         ["seen by random actions, highest", _few(high)],
         [
             "return of random actions",
-            f"{np.mean(returns):.3g} ± {np.std(returns, ddof=1):.3g} ({len(returns)} episodes)",
+            f"{np.mean(known):.3g} ± {np.std(known, ddof=1):.3g} ({len(known)} episodes)"
+            if len(known) > 1
+            else f"no episode ended within {STEPS:,} steps",
         ],
     ]
     print_table("", ["quantity", "value"], rows)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from algorithms.checks import whole
 from algorithms.published import PUBLISHED
 from harness.runs.acting_spec import Control
 from harness.runs.rule_files import reference
-from harness.runs.spec import Learner, Place, PredictorSpec, Probe, RunSpec, States
+from harness.runs.spec import MOST_STEPS, Learner, Place, PredictorSpec, Probe, RunSpec, States
 from harness.worlds.world import find_world
 
 NETWORK = PredictorSpec("mlp", (64, 64), "relu")
@@ -60,6 +61,7 @@ def learner(
 
 def checkpoints(steps: int) -> tuple[int, ...]:
     """Evenly spaced: returns are means over the episodes between two."""
+    whole("steps", steps, 1, MOST_STEPS)
     count = min(POINTS, steps)
     return tuple(dict.fromkeys(round(steps * i / count) for i in range(count + 1)))
 

@@ -9,46 +9,36 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers, positive, whole
+from algorithms.checks import positive, whole
 from algorithms.names import look_up
 from algorithms.published import PUBLISHED
+from algorithms.targets import target_class
 from harness.compare import agents, policy_iteration
-from harness.compare.agents import run_spec, shown
+from harness.compare.agents import run_spec
 from harness.compare.comparison import ALPHA, undecidable
-from harness.compare.contest import SWEEP_SEED, settled_lanes
+from harness.compare.contest import SWEEP_SEED
+from harness.compare.earnings import Earnings, Entrant, Sweep, earned
 from harness.compare.space import REPLAY
 from harness.judging.statistics import Paired, holm, median_interval, paired, variance_ratio
-from harness.runs.acting import NAMES
 from harness.runs.cohort import made_of
-from harness.runs.spec import MOST_SEEDS, Learner, Outcome, PredictorSpec, Request, RunSpec, States
+from harness.runs.rule_files import reference
+from harness.runs.spec import MOST_SEEDS, Learner, PredictorSpec, Request, RunSpec, States, StepSchedule
 from harness.runs.store import Store
 
 RATES = {"agent": (2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3), policy_iteration.NAME: (0.01, 0.03, 0.1, 0.3)}
-LAST = 0.2  # the share of all steps over which the final return is the mean: one number per lane, and it is tested
 CHOICE = "largest mean return over the last fifth of the sweep's lanes, of the rates with the fewest diverged lanes"
 
 
-@dataclass(frozen=True)
-class Entrant:
-    """An agent by name; a published one has a target of its own."""
-
-    name: str
-    target: str
-
-    @property
-    def label(self) -> str:
-        """As tables and legends show it."""
-        return shown(self.name, self.target)
-
-
 def entrants(names: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Entrant, ...]:
-    """Published agents once, rules on every target."""
-    found = [
-        Entrant(name, target)
-        for name in names
-        for target in ((PUBLISHED[name].target,) if name in PUBLISHED else targets)
-    ]
-    return tuple(dict.fromkeys(found))
+    """Published agents once, rules on every target; a rule that is written in two ways is one."""
+    for target in targets:
+        target_class(target)
+    found: dict[Any, Entrant] = {}
+    for name in names:
+        known = PUBLISHED.get(name)
+        for target in targets if known is None else (known.target,):
+            found.setdefault((name if known else reference(name, PUBLISHED), target), Entrant(name, target))
+    return tuple(found.values())
 
 
 @dataclass(frozen=True)
@@ -62,6 +52,7 @@ class ControlContest:
     threshold          a return, for "steps to it"; none: see `ControlComparison.threshold`
     settings           of the kind's `Control` or `Iteration`, for every learner
     states             where laws are kept; none: where every observation is 0
+    schedule           of policy iteration's steps
     """
 
     worlds: tuple[str, ...]
@@ -79,6 +70,7 @@ class ControlContest:
     threshold: float | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     states: States = ()
+    schedule: StepSchedule = policy_iteration.CONSTANT
 
     def __post_init__(self) -> None:
         look_up("learner", self.kind, RATES)
@@ -92,6 +84,10 @@ class ControlContest:
             raise ValueError(f"threshold must be a finite return, got {self.threshold}")
         if not (self.worlds and self.entrants):
             raise ValueError("a comparison needs a world and an agent at least")
+        if self.kind == "agent" and self.schedule != policy_iteration.CONSTANT:
+            raise ValueError(f"agents have optimisers and no schedule, got {self.schedule.name!r}")
+        if self.states and all(who.target == "value" for who in self.entrants):
+            raise ValueError("states are where laws are kept: a target must be cdf")
         for world in self.worlds:
             for who in self.entrants:
                 made_of(self.spec(world, who, self.rates[0]))  # what can't run is said before anything does
@@ -107,14 +103,16 @@ class ControlContest:
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         options |= {"projection": self.projection, "cohort": cohort} | self.settings
         if self.kind == policy_iteration.NAME:
-            return policy_iteration.learner(who.name, world, who.target, rate, **{"beta": rate} | REPLAY | options)
+            own: dict[str, Any] = {"beta": rate, "schedule": self.schedule} | REPLAY
+            return policy_iteration.learner(who.name, world, who.target, rate, **own | options)
         return agents.learner(who.name, world, who.target, rate, **options)
 
     def spec(self, world: str, who: Entrant, rate: float, sweep: bool = False) -> RunSpec:
         """A run of the sweep, or of the lanes that are reported."""
         made = self.learner(world, who, rate, self.sweep_seeds if sweep else min(10, self.seeds))
         seed = self.root_seed + (SWEEP_SEED if sweep else 0)
-        return run_spec(world, made, self.steps, seed, "sweep" if sweep else "reported", () if sweep else self.states)
+        states = () if sweep or who.target == "value" else self.states
+        return run_spec(world, made, self.steps, seed, "sweep" if sweep else "reported", states)
 
     def sweep_requests(self) -> list[Request]:
         """Nothing if there is nothing to choose."""
@@ -132,19 +130,6 @@ class ControlContest:
         return [Request(self.spec(world, who, found.best), self.seeds) for (world, who), found in chosen.items()]
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """rate → mean final return over the sweep's lanes, −∞ if a lane diverged; empty if there was no choice."""
-
-    best: float
-    means: dict[float, float]
-
-    @property
-    def on_edge(self) -> bool:
-        """Whether a better rate may lie outside."""
-        return len(self.means) > 1 and self.best in (min(self.means), max(self.means))
-
-
 def choose(contest: ControlContest, store: Store) -> dict[tuple[str, Entrant], Sweep]:
     """The best rate of every agent in every world."""
     out = {}
@@ -152,84 +137,13 @@ def choose(contest: ControlContest, store: Store) -> dict[tuple[str, Entrant], S
         for who in contest.entrants:
             means, order = {}, {}
             for rate in contest.rates if len(contest.rates) > 1 else ():
-                lanes = _earned(store, contest.spec(world, who, rate, sweep=True), contest.sweep_seeds)
+                lanes = earned(store, contest.spec(world, who, rate, sweep=True), contest.sweep_seeds)
                 means[rate] = float(lanes.final.mean())
                 alive = lanes.final[np.isfinite(lanes.final)]
                 order[rate] = (-lanes.diverged, float(alive.mean()) if alive.size else -np.inf)
             best = max(order, key=lambda rate: order[rate]) if order else contest.rates[0]
             out[world, who] = Sweep(best, means)
     return out
-
-
-@dataclass(frozen=True)
-class Earned:
-    """Lanes in a world. Returns, what episodes were thought to be worth and were, and how many had ended: [lanes,
-    checkpoints].
-
-    final, area   [lanes]: means over the last fifth and over all, −∞ for lanes that diverged
-    law           [lanes, actions · n]: where the observation is 0; nothing for a value
-    """
-
-    returns: Floats
-    thought: Floats
-    worth: Floats
-    episodes: Floats
-    final: Floats
-    area: Floats
-    law: Floats
-    diverged: int
-    seconds: float
-
-
-def _earned(store: Store, spec: RunSpec, seeds: int) -> Earned:
-    """From the store."""
-    lanes = settled_lanes(store, spec, seeds)
-    returns, thought, worth, episodes = (
-        np.stack([lane.curves[:, NAMES.index(name)] for lane in lanes])
-        for name in ("return", "value", "earned", "episodes")
-    )
-    late = spec.times() > (1 - LAST) * spec.probe.steps
-    lost = np.array([lane.outcome is Outcome.DIVERGED for lane in lanes])
-    final, area = (np.where(lost, -np.inf, part.mean(1)) for part in (returns[:, late], returns[:, 1:]))
-    law, seconds = np.stack([lane.law for lane in lanes]), sum(lane.seconds for lane in lanes)
-    return Earned(returns, thought, worth, episodes, final, area, law, int(lost.sum()), seconds)
-
-
-@dataclass(frozen=True)
-class Earnings:
-    """What an agent earned in a world, at the rate that was chosen."""
-
-    world: str
-    who: Entrant
-    sweep: Sweep
-    times: Integers
-    lanes: Earned
-    microseconds: float
-
-    @property
-    def final(self) -> Floats:
-        """[lanes]: what is tested."""
-        return self.lanes.final
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the final return over lanes; NaN if a lane diverged."""
-        return float("nan") if self.lanes.diverged else float(self.final.std(ddof=1))
-
-    def steps_to(self, threshold: float) -> Floats:
-        """[lanes]: the first checkpoint whose return is at least so much; ∞ if none is."""
-        there = (self.lanes.returns >= threshold) & (self.times > 0)
-        return np.where(there.any(1), self.times[there.argmax(1)], np.inf)
-
-    def over_episodes(self, count: int = 50) -> tuple[Integers, Floats]:
-        """(episodes, returns [lanes, episodes]) as far as every lane has come; between checkpoints, straight lines."""
-        at = np.unique(np.linspace(1, max(self.lanes.episodes[:, -1].min(), 1), count).astype(int))
-        return at, np.stack(
-            [
-                np.interp(at, ended[1:], one[1:])
-                for ended, one in zip(self.lanes.episodes, self.lanes.returns, strict=True)
-            ]
-        )
 
 
 @dataclass(frozen=True)
@@ -259,13 +173,17 @@ class ControlComparison:
         return [entry for entry in self.entries if entry.world == world]
 
     def threshold(self, world: str) -> float:
-        """The return that is asked for: half-way from where agents begin to what the best of them earns at last."""
+        """The return that is asked for: half-way from where agents begin to what the best of them earns at last.
+
+        NaN if none of them earns more at last.
+        """
         if self.contest.threshold is not None:
             return self.contest.threshold
         here = self.at(world)
-        first = np.mean([entry.lanes.returns[:, entry.times > 0][:, 0].mean() for entry in here])
-        earned = [np.median(entry.final) for entry in here if np.isfinite(np.median(entry.final))]
-        return float((first + max(earned, default=first)) / 2)
+        curves = [one[np.isfinite(one)] for entry in here for one in entry.lanes.returns[:, entry.times > 0]]
+        first = float(np.mean([one[0] for one in curves if one.size] or [np.nan]))
+        best = max(float(np.median(entry.final)) for entry in here)
+        return (first + best) / 2 if best > first else float("nan")
 
 
 def weigh(contest: ControlContest, store: Store, chosen: dict[tuple[str, Entrant], Sweep]) -> ControlComparison:
@@ -273,7 +191,7 @@ def weigh(contest: ControlContest, store: Store, chosen: dict[tuple[str, Entrant
     entries = []
     for (world, who), sweep in chosen.items():
         spec = contest.spec(world, who, sweep.best)
-        lanes = _earned(store, spec, contest.seeds)
+        lanes = earned(store, spec, contest.seeds)
         cost = 1e6 * lanes.seconds / (len(lanes.final) * contest.steps)
         entries.append(Earnings(world, who, sweep, spec.times(), lanes, cost))
     pairs = [

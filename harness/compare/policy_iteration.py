@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from algorithms.published import PUBLISHED
+from algorithms.targets import target_class
 from harness.runs.acting_spec import Iteration
 from harness.runs.rule_files import reference
 from harness.runs.spec import Learner, PredictorSpec, StepSchedule
@@ -37,6 +38,7 @@ def learner(
     if name in PUBLISHED:
         raise ValueError(f"{name!r} is an agent with a policy of its own: policy iteration takes a rule, as in 'gtd2'")
     how = Iteration.given(**{"scale": SCALES.get(world, ())} | iteration)
+    target_class(target)
     network = predictor or PredictorSpec("mlp", HIDDEN[target])
     return Learner(
         reference(name), alpha, beta, target, atoms, projection, schedule, radius, predictor=network, cohort=cohort,

@@ -152,7 +152,7 @@ def _band(axis: Any, entry: Earnings, curves: Floats, i: int, label: str = "", d
 
 def columns(found: ControlComparison, world: str) -> list[str]:
     """The head of the table of a world."""
-    reached = f"steps to {found.threshold(world):.3g}"
+    reached = f"steps to {numeral(found.threshold(world))}"
     return ["agent", "α", "return, last fifth: median", "mean", "standard deviation", "mean over all steps", reached,
             "diverged", "µs per step"]  # fmt: skip
 
@@ -190,13 +190,17 @@ def _steps(until: Interval) -> str:
 
 
 def _summary(found: ControlComparison, world: str) -> str:
+    asked, chosen = found.threshold(world), found.contest.threshold is not None
     note = (
-        f'<p class="soft">Steps: medians over seeds until the return of episodes between two checkpoints is '
-        f"{found.threshold(world):.3g}"
-        + ("" if found.contest.threshold is not None else ", half-way from where agents begin to what the best earns")
-        + ".</p>"
+        f"Steps: medians over seeds until the return of episodes between two checkpoints is {numeral(asked)}"
+        + ("." if chosen else ", half-way from where agents begin to what the best earns.")
+        if np.isfinite(asked)
+        else "No agent earns more at last than agents do at first, so there is no return to count the steps to."
     )
-    return table(f"Agents in {world}", columns(found, world), cells(found, world)) + note + _pairs(found, world)
+    if any(entry.lanes.diverged for entry in found.at(world)):
+        note += " A lane that diverged never arrives; a curve ends where the first lane of its agent diverged."
+    words = f'<p class="soft">{note}</p>'
+    return table(f"Agents in {world}", columns(found, world), cells(found, world)) + words + _pairs(found, world)
 
 
 def _pairs(found: ControlComparison, world: str) -> str:

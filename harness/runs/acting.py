@@ -11,21 +11,23 @@ import numpy as np
 
 from algorithms.agents import Agent, Players
 from algorithms.checks import Floats
+from algorithms.engines.replayed_module import ReplayModule
 from algorithms.experience.replay import Replay
 from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, Target, target_class
+from harness.plugins import answering
 from harness.runs.acting_spec import Acts, Control
 from harness.runs.bookkeeping import Book, uniforms
 from harness.runs.checkpoints import Keeper
-from harness.runs.predictors import users_module
+from harness.runs.predictors import check_plain, shown, users_module
 from harness.runs.rule_files import resolve
 from harness.runs.spec import RunSpec
 from harness.runs.trial import Trial
 from harness.worlds.world import Resumable, World, WorldInfo, find_world
 
-# return, length: of episodes that ended since the last checkpoint (the last known where none did; 0 before the first)
+# return, length: of episodes that ended since the last checkpoint (the last known where none did; NaN before the first)
 # value: what the greedy action was thought to be worth where episodes began; earned: what it was worth, discounted
 # episodes: that ended since the start
 NAMES = ("return", "length", "value", "earned", "w_norm", "episodes")
@@ -50,6 +52,8 @@ class InWorld:
             if len(state) != world.observations:
                 raise ValueError(f"states of {world.name!r} have {world.observations} numbers, got {len(state)}")
         target = target_class(learner.target).over((how.v_min, how.v_max), learner.atoms, learner.projection)
+        if spec.probe.states and not isinstance(target, CdfTarget):
+            raise ValueError(f"states are where laws are kept: the target must be 'cdf', got {learner.target!r}")
         return cls(spec, world, resolve(learner.rule), target)
 
     @property
@@ -78,7 +82,11 @@ class Acting(InWorld):
     def of(spec: RunSpec) -> Acting:
         """With its networks checked against the world."""
         made = Acting.entering(spec, spec.learner.control)
-        _ = made.agent.engine(made.world.observations, made.world.actions)
+        check_plain(spec.learner.predictor)
+        engine = made.agent.engine(made.world.observations, made.world.actions)
+        if isinstance(engine, ReplayModule):
+            with answering(f"predictor {shown(spec.learner.predictor)!r}"):
+                engine.tried()
         return made
 
     @property
@@ -114,7 +122,7 @@ class Acting(InWorld):
         for i, t in list(enumerate(times))[play.closed :]:
             while done < t:
                 uniforms(explores, draws)
-                seen = world.observation
+                seen = world.observation.copy()  # a world may write where it wrote before
                 actions, worth = players.act(seen, draws[:, 0], draws[:, 1], control.epsilon(done))
                 moved = world.step(actions)
                 book.enter(moved.reward, moved.terminated | moved.truncated, worth)

@@ -50,7 +50,7 @@ class Book:
         self.episode = np.zeros((lanes, POWER + 1))
         self.episode[:, POWER] = 1.0
         self.sums, self.count = np.zeros((lanes, POWER)), np.zeros(lanes)
-        self.last = np.zeros((lanes, POWER))
+        self.last = np.full((lanes, POWER), np.nan)  # nothing is known before the first episode has ended
         self.ended = np.zeros(lanes)  # episodes so far
 
     @property

@@ -145,7 +145,8 @@ def failed_cohort(
 def _same(first: list[Lane], second: list[Lane]) -> bool:
     """To the last bit."""
     return all(
-        (a.outcome, a.died, a.curves.tobytes()) == (b.outcome, b.died, b.curves.tobytes())
+        (a.outcome, a.died, a.curves.tobytes(), a.law.tobytes())
+        == (b.outcome, b.died, b.curves.tobytes(), b.law.tobytes())
         for a, b in zip(first, second, strict=True)
     )
 

@@ -182,14 +182,17 @@ def _tidy(store: Store, requests: list[Request], todo: list[Work]) -> None:
 
 
 def _tried_twice(todo: list[Work]) -> list[CohortWork]:
-    """The shortest cohort of each rule that is not ours: nothing of a rule is stored before two runs of it agree."""
+    """The shortest cohort of each rule or network that is not ours: nothing is stored before two runs of it agree."""
     shortest: dict[FileRef, CohortWork] = {}
     for work in todo:
-        if isinstance(work, CohortWork) and not is_built_in(work.spec.learner.rule):
-            best = shortest.get(work.spec.learner.rule)
+        if not isinstance(work, CohortWork):
+            continue
+        rule, network = work.spec.learner.rule, work.spec.learner.predictor.file
+        for theirs in ([] if is_built_in(rule) else [rule]) + ([] if network is None else [network]):
+            best = shortest.get(theirs)
             if best is None or work.spec.probe.steps < best.spec.probe.steps:
-                shortest[work.spec.learner.rule] = work
-    return [replace(work, twice=True) for work in shortest.values()]
+                shortest[theirs] = work
+    return [replace(work, twice=True) for work in dict.fromkeys(shortest.values())]
 
 
 def _tell(progress: Callable[[int, int], None], before: int, total: int, now: int) -> None:

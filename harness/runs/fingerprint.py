@@ -46,10 +46,12 @@ def parts_of(spec: RunSpec) -> dict[str, str]:
     settings["learner"]["predictor"].pop("file")
     rule, network = spec.learner.rule, spec.learner.predictor.file
     update = resolve(rule)
+    weighed = spec.learner.iteration is not None and spec.learner.iteration.behave > 0  # by ratios of any size
+    source = [update.source_hash] if weighed else []
     return {
         "settings": digest(settings),
         "problem": place,
-        "rule": digest(update.fingerprint(ratios), "" if update.linear else _sources(rule)),
+        "rule": digest(update.fingerprint(ratios), "" if update.linear else _sources(rule), *source),
         "predictor": "" if network is None else digest(network.function, _sources(network)),
         "code": of_code(DECISIVE),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from harness.runs.acting import LOOK, NAMES, InWorld
 from harness.runs.acting_spec import Iteration
 from harness.runs.bookkeeping import Book, uniforms
 from harness.runs.checkpoints import Keeper
+from harness.runs.predictors import check_plain
 from harness.runs.spec import RunSpec
 from harness.runs.trial import Trial
 
@@ -36,6 +37,7 @@ class Iterating(InWorld):
             raise ValueError(f"policy iteration needs a network, as in 'mlp(50)', got {spec.learner.predictor.kind!r}")
         if spec.learner.predictor.single:
             raise ValueError("policy iteration runs in float64, got a predictor in float32")
+        check_plain(replace(spec.learner.predictor, pinned=False))
         return made
 
     @property

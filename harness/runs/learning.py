@@ -95,7 +95,7 @@ class Learning:
     def _network(self) -> MlpEngine | ModuleEngine:
         """The network in torch: what predicts, and what runs if the network is large or a user's."""
         from algorithms.engines.mlp import MlpEngine
-        from algorithms.engines.module import ModuleEngine
+        from algorithms.engines.module import ModuleEngine, drawing_from
 
         predictor, inputs = self.spec.learner.predictor, self._inputs
         if predictor.kind in ("mlp", "table"):
@@ -104,7 +104,8 @@ class Learning:
                 activation=predictor.activation, pinned=predictor.pinned,
             )  # fmt: skip
         head = self.target.head()
-        module = make_module(predictor, self.problem, inputs.shape[1], head.logits)
+        with drawing_from(0):  # what is no parameter is the same in every lane
+            module = make_module(predictor, self.problem, inputs.shape[1], head.logits)
         return ModuleEngine(self.rule, module, head.predict)
 
     @property
@@ -129,9 +130,8 @@ class Learning:
         rng = generators(self.spec.root_seed, seeds, **axes)
         if isinstance(self.engine, SmallLoop):
             return learner.spread * self.engine.engine.init(rng)
-        import torch
-
         from algorithms.engines.mlp import MlpEngine
+        from algorithms.engines.module import drawing_from
 
         inner = self.engine.engine
         if isinstance(inner, MlpEngine):
@@ -140,8 +140,7 @@ class Learning:
             return inner.init(len(seeds))
         made = []
         for stream in rng:  # a user's network draws from torch's global stream: ours while it is made, and put back
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(int(stream.integers(2**63)))
+            with drawing_from(int(stream.integers(2**63))):
                 width = self.target.head().logits
                 made.append(make_module(learner.predictor, problem, self._inputs.shape[1], width))
         return inner.init(len(seeds), made)

@@ -116,6 +116,13 @@ def inputs_of(spec: PredictorSpec, problem: Problem) -> Floats:
     return inputs
 
 
+def check_plain(spec: PredictorSpec) -> None:
+    """ValueError if it has words that a learner in a world does not use."""
+    plain = PredictorSpec(spec.kind, spec.hidden, spec.activation, file=spec.file)
+    if spec != plain:
+        raise ValueError(f"a network in a world has layers and an activation, {shown(plain)!r}, got {shown(spec)!r}")
+
+
 def make_module(spec: PredictorSpec, problem: Problem, inputs: int, outputs: int) -> torch.nn.Module:
     """The problem's own network, or the user's."""
     if spec.file is not None:
@@ -140,11 +147,14 @@ def _checked(module: Any, name: str, inputs: int, outputs: int) -> torch.nn.Modu
     if not isinstance(module, torch.nn.Module):
         raise ValueError(f"predictor {name!r} must return a torch.nn.Module, got {type(module).__name__}")
     module = module.double()
-    try:
-        with torch.no_grad():
+    with torch.no_grad(), answering(f"predictor {name!r}"):
+        try:
             got = tuple(module(torch.zeros(2, inputs, dtype=torch.float64)).shape)
-    except RuntimeError as error:
-        raise ValueError(f"predictor {name!r} can't take {inputs} inputs: {str(error).splitlines()[0]}") from None
+        except (RuntimeError, ValueError) as error:
+            line = (str(error).splitlines() or [""])[0]
+            raise ValueError(f"predictor {name!r} can't take {inputs} inputs: {line}") from None
+    if not any(part.requires_grad for part in module.parameters()):
+        raise ValueError(f"predictor {name!r} has no parameters that could learn")
     if got != (2, outputs):
         raise ValueError(f"predictor {name!r} must give {outputs} outputs for this target, got shape {list(got)}")
     return module

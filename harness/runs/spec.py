@@ -15,7 +15,7 @@ import numpy as np
 from algorithms.checks import Integers, positive, whole
 from algorithms.names import look_up
 from algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
-from algorithms.targets import target_class
+from algorithms.targets import PROJECTIONS, target_class
 from harness.plugins import canonical_problem
 from harness.runs.acting_spec import Control, Iteration, control_of, iteration_of
 from harness.worlds.world import is_world
@@ -170,6 +170,7 @@ class Learner:
             positive("radius", self.radius)
             object.__setattr__(self, "radius", float(self.radius))
         target_class(self.target)
+        look_up("projection", self.projection, PROJECTIONS)
         if self.target == "value":  # what a value does not have can't tell two runs apart
             defaults = Learner.__dataclass_fields__
             for name in ("atoms", "projection"):

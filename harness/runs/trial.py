@@ -34,7 +34,7 @@ class Trial:
     """times [checkpoints]; curves [checkpoints, lanes, metrics]; died [lanes], the step of an overflow or −1.
 
     law   [lanes, n]: the last prediction at the most visited state, of a distributional learner
-          [lanes, actions · n]: of an agent, where the observation is 0
+          [lanes, states · actions · n]: of an agent, at the probe's states
     """
 
     times: Integers
@@ -48,8 +48,14 @@ class Trial:
         return self.curves[..., self.names.index(name)]
 
     def diverged(self, far: float = FAR) -> NDArray[np.bool_]:
-        """[lanes]: overflowed, not finite at the end, or ever far beyond the start."""
-        lost = (self.died >= 0) | ~np.isfinite(self.curves[-1]).all(-1)
+        """[lanes]: overflowed, not finite at the end, or ever far beyond the start.
+
+        In a world, what is not known since no episode has ended yet is not lost.
+        """
+        known = np.isfinite(self.curves[-1]).all(-1)
+        if "episodes" in self.names:
+            known |= (self.of("episodes")[-1] == 0) & np.isfinite(self.of("w_norm")[-1])
+        lost = (self.died >= 0) | ~known
         return lost | gone(self.of("size"), far)[-1] if "size" in self.names else lost
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 import warnings
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.digest import digest
 from algorithms.names import unknown
 from harness.worlds.one_by_one import OneByOne
 from harness.worlds.world import GYM, Observations, WorldInfo, missing
@@ -21,7 +24,8 @@ class GymWorld(OneByOne):
 
     def __init__(self, name: str, streams: NDArray[np.uint64]) -> None:
         self.envs = [_make(name) for _ in streams]
-        self.actions = int(self.envs[0].action_space.n)
+        moves = self.envs[0].action_space
+        self.actions, self._first = int(moves.n), int(moves.start)
         super().__init__(streams)
 
     def reset(self, lane: int, seed: int) -> Observations:
@@ -30,7 +34,7 @@ class GymWorld(OneByOne):
 
     def move(self, lane: int, action: int) -> tuple[Observations, float, bool, bool]:
         """One lane takes its action."""
-        observation, reward, terminated, truncated, _ = self.envs[lane].step(action)
+        observation, reward, terminated, truncated, _ = self.envs[lane].step(self._first + action)
         return _vector(observation), float(reward), terminated, truncated
 
 
@@ -50,14 +54,27 @@ def info(name: str) -> WorldInfo:
     if not isinstance(seen, spaces.Box) or len(seen.shape) != 1:
         raise ValueError(f"world {name!r} must show a vector, got {seen}")
     limit = env.spec.max_episode_steps if env.spec is not None else None
-    packages = f"gymnasium {version('gymnasium')}"
-    if ".box2d." in type(env.unwrapped).__module__:
-        packages += f", Box2D {import_module('Box2D').__version__}"
+    packages = _deciding(env)
     env.close()
     return WorldInfo(
         name, f"gymnasium's {name.removeprefix(GYM)}", int(seen.shape[0]), int(moves.n), limit or 0,
         lambda streams: GymWorld(name, streams), packages, frame=lambda: _frame(name),
     )  # fmt: skip
+
+
+def _deciding(env: Any) -> str:
+    """What decides the numbers of an environment: packages and their versions; its own source, if it is not theirs."""
+    kind = type(env.unwrapped)
+    found = [f"gymnasium {version('gymnasium')}"]
+    if ".box2d." in kind.__module__:
+        found.append(f"Box2D {import_module('Box2D').__version__}")
+    top = kind.__module__.partition(".")[0]
+    if top != "gymnasium":
+        found += [f"{package} {version(package)}" for package in packages_distributions().get(top, [])]
+        found.append(digest(inspect.getsource(sys.modules[kind.__module__])))
+    if env.spec is not None and env.spec.kwargs:
+        found.append(repr(env.spec.kwargs))
+    return ", ".join(found)
 
 
 def _frame(name: str) -> Any:
@@ -89,5 +106,5 @@ def _make(name: str, **settings: Any) -> Any:
         raise ValueError(f"world {name!r} needs a package that is not here: {wrong}") from None
     except (error.NameNotFound, error.VersionNotFound, error.NamespaceNotFound, error.DeprecatedEnv):
         raise unknown("world", name, [f"{GYM}{each}" for each in sorted(gymnasium.registry)]) from None
-    except error.Error as wrong:
-        raise ValueError(f"world {name!r}: {wrong}") from None
+    except Exception as wrong:  # whatever an environment's own code raises
+        raise ValueError(f"world {name!r} can't be made: {type(wrong).__name__}: {wrong}") from None

@@ -82,14 +82,17 @@ class Panel:
 
     def judged(self, judge: Judgement, trials: list[Trial], setting: Setting) -> Finding:
         """Each agent's returns at the rate that its sweep chose. Nothing was chosen on the lanes that are judged."""
-        if len(trials) == 2:
-            return judge(final_returns(trials[0]), final_returns(trials[1]), "", setting)
+        lost = sum(int((trial.died >= 0).sum()) for trial in trials)
+        words = f"; {lost} lanes diverged, and count as what they earned last" if lost else ""
+        if setting.profile != "paper":
+            return judge(final_returns(trials[0]), final_returns(trials[1]), words, setting)
         count, chosen = len(self.rates), []
         for start in (0, 2 * count):
             swept = [final_returns(trial).mean() for trial in trials[start : start + count]]
             chosen.append(int(np.argmax(swept)))
         ours, theirs = (final_returns(trials[(2 * i + 1) * count + at]) for i, at in enumerate(chosen))
-        return judge(ours, theirs, f"; rates {' and '.join(f'{self.rates[at]:g}' for at in chosen)} by sweep", setting)
+        words += f"; rates {' and '.join(f'{self.rates[at]:g}' for at in chosen)} by sweep"
+        return judge(ours, theirs, words, setting)
 
 
 CARTPOLE = Panel(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,15 @@ from algorithms.streams import generator
 from harness.compare import agents, policy_iteration
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly, largest
-from harness.runs.acting import Acting
-from harness.runs.iterating import Iterating
+from harness.runs.acting import LOOK, Acting
+from harness.runs.iterating import Iterating, Walk
 from harness.runs.spec import PredictorSpec
 from suites.control.algorithm_three import cumulated
+from suites.control.physics import Looking
 
-PLACE, RULE, LANES, ATOMS, STEPS = "cartpole-v0", "gtd2", 2, 7, 40
+PLACE, RULE, LANES, ATOMS = "cartpole-v0", "gtd2", 2, 7
+STEPS = 2 * LOOK  # a checkpoint is taken at the last one
 NETWORK = PredictorSpec("mlp", (6, 5), "tanh")
-STILL = 1e-30  # a step size that moves no weight of order 1
 SINGLE = 1e-6  # agents have weights in single precision
 
 
@@ -51,34 +53,42 @@ def laws_differ(kept: Any, setting: Setting) -> Finding:
 
 
 def of_an_agent(states: Floats, setting: Setting) -> tuple[Floats, Floats]:
-    """What is kept, and what the first weights say: nothing is learnt in so few steps."""
-    made = agents.learner(RULE, PLACE, "cdf", atoms=ATOMS, predictor=NETWORK, cohort=LANES, v_max=10.0)
-    acting = Acting.of(run_of(made, states, setting))
+    """What is kept, and what the weights say that a checkpoint has after the last step."""
+    made = agents.learner(
+        RULE, PLACE, "cdf", 0.01, 0.01, ATOMS, predictor=NETWORK, cohort=LANES, v_max=10.0, begin=16, batch=8, every=1
+    )
+    acting, keeper = Acting.of(run_of(made, states, setting)), Looking(Path("nowhere"), {})
+    kept = acting.simulate(range(LANES), lambda: None, keeper).law
     engine = acting.agent.engine(4, 2)
     assert isinstance(engine, ReplayEngine)
-    theta = acting.players(range(LANES)).theta.astype(float)
+    theta = keeper.seen["players/theta"].astype(float)
     expected = [[law(engine.shapes, flat, x, 2) for x in states] for flat in theta]
-    return acting.simulate(range(LANES), lambda: None).law, np.reshape(expected, (LANES, -1))
+    return kept, np.reshape(expected, (LANES, -1))
 
 
 def of_policy_iteration(states: Floats, setting: Setting) -> tuple[Floats, Floats]:
     """The same for the action with the larger mean; the network sees observations in units, then the action."""
-    made = policy_iteration.learner(RULE, PLACE, "cdf", STILL, STILL, ATOMS, predictor=NETWORK, cohort=LANES)
+    made = policy_iteration.learner(RULE, PLACE, "cdf", 0.1, 0.1, ATOMS, predictor=NETWORK, cohort=LANES, episodes=1)
     iterating = Iterating.of(run_of(made, states, setting))
     shapes = [(rows + 1, columns) for rows, columns in pairwise(iterating.engine.sizes)]
+    walk = Walk(iterating, range(LANES))
+    while walk.done < STEPS:
+        walk.step()
     expected = []
-    for flat in iterating.evaluators(range(LANES)).theta[:, 0]:
+    for learnt, policy in zip(walk.lanes.theta[:, 0], walk.lanes.policy[:, 0], strict=True):
         for x in states / np.array(policy_iteration.SCALES[PLACE]):
-            each = [law(shapes, flat, np.concatenate([x, action]), 1) for action in np.eye(2)]
-            expected.append(min(each, key=np.sum))  # atoms are evenly spaced: the less F, the larger the mean
+            seen = [np.concatenate([x, action]) for action in np.eye(2)]
+            # Atoms are evenly spaced: the less F, the larger the mean. The policy's network chooses.
+            best = int(np.argmin([law(shapes, policy, each, 1).sum() for each in seen]))
+            expected.append(law(shapes, learnt, seen[best], 1))
     return iterating.simulate(range(LANES), lambda: None).law, np.reshape(expected, (LANES, -1))
-
-
-def law(shapes: Sequence[tuple[int, int]], flat: Floats, x: Floats, actions: int) -> Floats:
-    """[actions, atoms − 1]: F at all atoms but the last, where it is 1."""
-    return cumulated(shapes, torch.tensor(flat), x, actions).numpy()[:, :-1]
 
 
 def run_of(made: Any, states: Floats, setting: Setting) -> Any:
     """A short run."""
     return agents.run_spec(PLACE, made, STEPS, setting.seed, "laws", tuple(map(tuple, states.tolist())))
+
+
+def law(shapes: Sequence[tuple[int, int]], flat: Floats, x: Floats, actions: int) -> Floats:
+    """[actions, atoms − 1]: F at all atoms but the last, where it is 1."""
+    return cumulated(shapes, torch.tensor(flat), x, actions).numpy()[:, :-1]

@@ -136,19 +136,31 @@ def directions_are_mlps(setting: Setting) -> Finding:
 
 
 def draws(setting: Setting) -> Finding:
-    """Draws of what was never added or is gone, and of parts that do not belong together; χ² of the counts."""
-    replay = Replay(lane_streams(0, range(LANES), suite="control", which="replay"), CAPACITY, 1)
-    for step in range(ADDED):
-        at = np.array([[step], [100 + step]], dtype=np.float32)
-        replay.add(at, [0, 1], at[:, 0], [0.9, 0.0], at + 1000)
-    drawn = replay.draw(DRAWS)
+    """Draws of what was never added or is gone, and of parts that do not belong together; χ² of the counts.
+
+    Then whether the second lane draws the same alone, and whether its next draws are others.
+    """
+    together, alone = filled_replay(0, LANES), filled_replay(1, LANES)
+    drawn, more, own = together.draw(DRAWS), together.draw(DRAWS), alone.draw(DRAWS)
     first = np.array([[0], [100]]) + ADDED - CAPACITY
     age = np.round(drawn.x[..., 0] - first).astype(int)
     torn = (drawn.x_next != drawn.x + 1000).any(-1) | (drawn.reward != drawn.x[..., 0])
     lost = int((torn | (age < 0) | (age >= CAPACITY)).sum())
     counts = np.stack([np.bincount(np.clip(each, 0, CAPACITY - 1), minlength=CAPACITY) for each in age])
     p = float(stats.chi2.sf(((counts - DRAWS / CAPACITY) ** 2 / (DRAWS / CAPACITY)).sum(), LANES * (CAPACITY - 1)))
+    other = int((own.x[0] != drawn.x[1]).sum()) + int((more.x == drawn.x).all())
     words = (
-        f"{lost} of {LANES * DRAWS} draws are not stored transitions; counts {counts.tolist()}, p of their χ² {p:.2g}"
+        f"{lost} of {LANES * DRAWS} draws are not stored transitions, {other} depend on other lanes or repeat; counts "
+        f"{counts.tolist()}, p of their χ² {p:.2g}"
     )
-    return exactly(lost + float(p < 1e-9), 0.0, words)
+    return exactly(lost + other + float(p < 1e-9), 0.0, words)
+
+
+def filled_replay(low: int, high: int) -> Replay:
+    """Of these lanes: the transitions of lane i are numbered from 100 i."""
+    lanes = np.arange(low, high)
+    replay = Replay(lane_streams(0, range(low, high), suite="control", which="replay"), CAPACITY, 1)
+    for step in range(ADDED):
+        at = (100 * lanes[:, None] + step).astype(np.float32)
+        replay.add(at, lanes, at[:, 0], 0.9 * (lanes == 0), at + 1000)
+    return replay

@@ -42,6 +42,12 @@ def claims() -> list[Claim]:
             returns_are_of_the_curves,
         ),
         exact(
+            "agents/unknown",
+            "what an agent earns is not known before an episode has ended, and counts nowhere",
+            "definitions",
+            nothing_is_known_at_first,
+        ),
+        exact(
             "agents/winner",
             "an agent earns more only if paired tests say so after Holm; a lost lane is worse than any other",
             "Wilcoxon 1945, Holm 1979",
@@ -55,12 +61,13 @@ def contest(*people: Entrant, rates: tuple[float, ...] = (RATE,), seeds: int = L
     return ControlContest((PLACE,), people, STEPS, seeds, rates=rates, sweep_seeds=seeds)
 
 
-def planted(store: Store, run: RunSpec, late: Floats, early: float = 0.0, lost: int = 0) -> None:
-    """Lanes that earn `early`, then `late` in the last fifth; so many are lost. Every step ends an episode."""
+def planted(store: Store, run: RunSpec, late: Floats, early: float = 0.0, lost: int = 0, first: int = 0) -> None:
+    """Lanes that earn `early`, then `late` in the last fifth; so many are lost. Episodes end after step `first`."""
     curves = np.zeros((len(late), len(run.times()), len(NAMES)))
     of_return, of_episodes = NAMES.index("return"), NAMES.index("episodes")
     curves[..., of_return] = np.where(run.times() > 0.8 * STEPS, late[:, None], early)
-    curves[..., of_episodes] = run.times()
+    curves[..., of_episodes] = np.maximum(run.times() - first, 0)
+    curves[:, run.times() <= first, of_return] = np.nan
     plant(store, run, NAMES, curves, range(lost))
 
 
@@ -108,28 +115,43 @@ def own_worlds(setting: Setting) -> Finding:
 # ---------------------------------------------------------------------- what lanes have earned
 
 
-def weighed(finals: Mapping[Entrant, Floats], early: float = 0.0, lost: Mapping[Entrant, int] | None = None) -> Any:
+def weighed(
+    finals: Mapping[Entrant, Floats], early: float = 0.0, lost: Mapping[Entrant, int] | None = None, first: int = 0
+) -> Any:
     """The comparison of agents whose lanes earn so much."""
     made = contest(*finals, seeds=len(next(iter(finals.values()))))
     with Store(":memory:") as store:
         for who, late in finals.items():
-            planted(store, made.spec(PLACE, who, RATE), late, early, (lost or {}).get(who, 0))
+            planted(store, made.spec(PLACE, who, RATE), late, early, (lost or {}).get(who, 0), first)
         return weigh(made, store, {(PLACE, who): Sweep(RATE, {}) for who in finals})
 
 
 def returns_are_of_the_curves(setting: Setting) -> Finding:
-    """Nothing for four fifths, then what a lane earns; one lane is lost."""
+    """Little for four fifths, then what a lane earns; one lane is lost."""
     (entry,) = weighed({DQN: BASE}, early=10.0, lost={DQN: 1}).entries
-    times = entry.times[1:]
-    area = np.where(times > 0.8 * STEPS, BASE[:, None], 10.0).mean(1)
     until, (at, over) = entry.steps_to(BASE[3]), entry.over_episodes(STEPS)
     return all_hold([
         ("final returns", bool(np.allclose(entry.final[1:], BASE[1:]))),
-        ("areas", bool(np.allclose(entry.lanes.area[1:], area[1:]))),
+        ("areas", bool(np.allclose(entry.lanes.area[1:], 0.8 * 10 + 0.2 * BASE[1:]))),
         ("a lost lane", bool(np.isneginf(entry.final[0]) and np.isneginf(entry.lanes.area[0]))),
-        ("steps to a return", until.tolist() == [np.inf] * 3 + [float(times[times > 0.8 * STEPS][0])] * 5),
-        ("the first checkpoint", set(entry.steps_to(10.0)) == {float(times[0])}),
-        ("over episodes", bool(at[-1] == STEPS and np.allclose(over[:, -1], BASE) and np.allclose(over[:, 0], 10.0))),
+        ("steps to a return", until.tolist() == [np.inf] * 3 + [82.0] * 5),
+        ("the first checkpoint", entry.steps_to(10.0).tolist() == [np.inf] + [2.0] * 7),
+        ("episodes", at[-1] == STEPS),
+        ("over episodes", bool(np.allclose(over[1:, -1], BASE[1:]) and np.allclose(over[:, 0], 10.0))),
+    ])  # fmt: skip
+
+
+def nothing_is_known_at_first(setting: Setting) -> Finding:
+    """Returns below 0, and forty steps in which no episode ends: a 0 there would be more than was ever earned."""
+    found = weighed({DQN: BASE - 100}, early=-100.0, first=40)
+    (entry,), half = found.entries, found.threshold(PLACE)
+    worse = weighed({DQN: BASE - 100}, early=-10.0)
+    return all_hold([
+        ("half-way from the first known return", bool(np.isclose(half, (-100 + np.median(BASE) - 100) / 2))),
+        ("steps to a return", entry.steps_to(half).tolist() == [82.0] * LANES),
+        ("areas", bool(np.allclose(entry.lanes.area, (2 * -100 + BASE - 100) / 3))),
+        ("no agent rose", bool(np.isnan(worse.threshold(PLACE)))),
+        ("so that none arrives", bool(np.isinf(worse.entries[0].steps_to(worse.threshold(PLACE))).all())),
     ])  # fmt: skip
 
 

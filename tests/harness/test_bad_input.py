@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 
+import harness.judging.ledger  # before `execute` is replaced: it would keep the replacement  # noqa: F401
 from harness.cli import main
 from tests.harness.bad_input import files, names, numbers, usage, worlds
 from tests.harness.bad_input.case import Case

@@ -38,6 +38,29 @@ AGENTS = [
 ]
 
 
+LAWLESS = having(ACT, "--rule", "dqn")
+IGNORED = [
+    (having(ACT, "--schedule", "robbins-monro"), ("schedule",)),
+    (having(CONTEST, "--schedule", "robbins-monro"), ("schedule",)),
+    (having(CONTEST, "--schedule", "nonsense"), ("schedule",)),
+    (having(CONTEST, "--ratios", "1,2"), ("ratios",)),
+    (having(ACT, "--target", "value"), ("target", "c51")),
+    (having(LAWLESS, "--target", "cdf"), ("target", "dqn")),
+    (having(LAWLESS, "--target", "foo"), ("target",)),
+    (having(LAWLESS, "--projection", "foo"), ("projection",)),
+    (having(LAWLESS, "--states", "0,0,0,0"), ("states", "cdf")),
+    (having(having(CONTEST, "--rules", "dqn"), "--states", "0,0,0,0"), ("states", "cdf")),
+    (having(CONTEST, "--targets", "foo"), ("target", "foo")),
+    (having(ITERATE, "--target", "foo"), ("target", "foo")),
+    (having(COMPARED, "--targets", "foo"), ("target", "foo")),
+    *((having(ACT, "--predictor", f"mlp(8,relu,{word})"), ("mlp(8,relu)",))
+      for word in ("pinned", "torch", "float32", "inputs=features")),
+    (having(ITERATE, "--predictor", "mlp(8,torch)"), ("mlp(8)",)),
+    *((having(words, "--steps", value), ("steps",)) for words in (ACT, CONTEST, ITERATE) for value in ("0", "-1")),
+    *((having(ACT, "--problem", world), (world,)) for world in ("gym:nomodule:Env-v0", "gym:phys2d/CartPole-v0")),
+]  # fmt: skip
+
+
 def cases() -> Iterator[Case]:
     """Episodes, ε and its schedule, worlds; then the page of the paper's figures."""
     for value in ("0", "-1", "-20", "1.5", "x", "", "nan"):
@@ -58,6 +81,8 @@ def cases() -> Iterator[Case]:
     yield Case("agent", (*having(ACT, "--rule", "greedy_gq(0.5)"), "--frozen", "500"), ("frozen", "greedy_gq"))
     yield Case("agent", (*having(ACT, "--rule", "greedy_gq(0.5)"), "--metric", "kl"), ("kl",))
     yield Case("agent", (*ACT, "--episodes", "3"), ("episodes",))
+    for words, names in IGNORED:
+        yield Case("agent", words, names)
     yield Case("policy iteration", (*ITERATE, "--every", "3"), ("every",))
     yield Case("policy iteration", (*ITERATE, "--frozen", "3"), ("frozen",))
     yield Case("policy iteration", (*ITERATE, "--batch", "3"), ("batch must fit the replay",))

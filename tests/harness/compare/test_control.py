@@ -12,20 +12,17 @@ from harness.compare.agents import checkpoints, learner, run_spec
 from harness.compare.control import (
     ControlComparison,
     ControlContest,
-    Earned,
-    Earnings,
-    Entrant,
-    Sweep,
     _match,
     choose,
     entrants,
     words,
 )
+from harness.compare.earnings import Earned, Earnings, Entrant, Sweep
 from harness.judging.statistics import paired
 from harness.runs.acting import NAMES, Acting
 from harness.runs.acting_spec import Control
 from harness.runs.cohort import made_of
-from harness.runs.spec import PredictorSpec, RunSpec
+from harness.runs.spec import PredictorSpec, RunSpec, StepSchedule
 from harness.worlds.cartpole import CartPole
 from tests.harness.test_cli import dgtd
 
@@ -103,6 +100,19 @@ def test_published_agents_have_their_own_target_and_rules_have_each():
     )
 
 
+def test_a_rule_that_is_written_in_two_ways_is_one_agent():
+    found = entrants(("greedy_gq(0.5)", "greedy_gq(.5)", "greedy_gq(eta=0.5)", "dqn", "dqn"), ("cdf",))
+    assert [(who.name, who.target) for who in found] == [("greedy_gq(0.5)", "cdf"), ("dqn", "value")]
+
+
+def test_a_schedule_reaches_policy_iteration():
+    made = ControlContest(
+        ("cartpole-v0",), entrants(("tdc",), ("value",)), 100, 4, kind="policy-iteration",
+        schedule=StepSchedule("robbins-monro"),
+    )  # fmt: skip
+    assert made.spec("cartpole-v0", made.entrants[0], 0.1).learner.schedule.name == "robbins-monro"
+
+
 def test_policy_iteration_is_compared_with_its_own_steps_networks_and_replay():
     named = ControlContest(("cartpole-v0",), entrants(("gtd2",), ("value", "cdf")), 100, 4, kind="policy-iteration")
     value, law = (named.learner("cartpole-v0", named.entrants[i], rate, 2) for i, rate in enumerate((0.03, 0.1)))
@@ -144,7 +154,8 @@ def test_settings_and_states_reach_every_learner_and_states_no_sweep():
     for who in made.entrants:
         reported, sweep = (made.spec("cartpole-v0", who, 1e-3, sweep=each) for each in (False, True))
         assert (reported.learner.control.batch, reported.learner.control.v_max) == (8, 7.0)
-        assert (reported.probe.states, sweep.probe.states) == (((0.0, 0.0, 0.1, 0.0),), ())
+        assert sweep.probe.states == ()
+        assert reported.probe.states == (((0.0, 0.0, 0.1, 0.0),) if who.target == "cdf" else ())
     with pytest.raises(ValueError, match="states of 'cartpole-v0' have 4 numbers, got 2"):
         replace(made, states=((0.0, 1.0),))
     with pytest.raises(ValueError, match="policy iteration has no setting 'every'"):
@@ -174,7 +185,7 @@ def test_where_every_rate_has_lost_lanes_the_fewest_decide(monkeypatch):
         final = np.array(finals[spec.learner.alpha])
         return replace(lanes(final).lanes, diverged=int(np.isinf(final).sum()))
 
-    monkeypatch.setattr("harness.compare.control._earned", earned)
+    monkeypatch.setattr("harness.compare.control.earned", earned)
     contest = ControlContest(("cartpole-v0",), entrants(("dqn",), ("cdf",)), 100, 3, rates=tuple(finals))
     (found,) = choose(contest, None).values()
     assert found.best == 4e-3
@@ -236,6 +247,37 @@ def test_returns_are_those_of_the_episodes():
     assert (returns[-1] > 10).all()
     assert (returns[-1] < 60).all()
     assert trial.names == NAMES
+
+
+def test_before_an_episode_has_ended_nothing_is_known_and_nothing_is_lost():
+    acting = Acting.of(run_spec("cartpole-v0", learner("dqn", "cartpole-v0", cohort=2), 5))
+    trial = acting.simulate(range(2), lambda: None)
+    assert np.isnan(trial.of("return")).all()
+    assert (trial.of("episodes") == 0).all()
+    assert not trial.diverged().any()
+
+
+def test_lanes_that_finish_no_episode_are_said_to(tmp_path):
+    words = ["--problems", "cartpole-v0", "--rules", "dqn", "--steps", "4", "--seeds", "2", "--alpha", "0.001"]
+    done = dgtd("compare", *words, "--out", str(tmp_path / "out"), "--store", str(tmp_path / "s.sqlite"))
+    assert done.returncode == 2
+    assert "a lane of td on cartpole-v0 finished no episode within 4 steps: take more" in done.stderr
+
+
+def test_a_world_that_writes_where_it_wrote_before_is_replayed_right(monkeypatch):
+    spec = run_spec("cartpole-v0", learner("dqn", "cartpole-v0", cohort=2, begin=64, batch=16), 400)
+    expected = Acting.of(spec).simulate(range(2), lambda: None)
+    step = CartPole.step
+
+    def in_place(self, actions):
+        array = self.observation
+        moved = step(self, actions)
+        array[:] = self.observation
+        self.observation = array
+        return moved
+
+    monkeypatch.setattr(CartPole, "step", in_place)
+    np.testing.assert_array_equal(Acting.of(spec).simulate(range(2), lambda: None).curves, expected.curves)
 
 
 def test_what_is_replayed_is_what_happened(monkeypatch):

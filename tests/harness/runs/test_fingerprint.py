@@ -255,3 +255,27 @@ def test_a_job_sees_the_code(monkeypatch):
     first = job.hash
     monkeypatch.setattr("harness.runs.job.of_code", lambda modules: "other code")
     assert job.hash != first
+
+
+WEIGHED = """
+from algorithms.rule import Cotangents, rule
+
+@rule
+def mine(delta, u, rho):
+    return Cotangents(prediction=-rho * delta, target=0 * u, tangent=delta - u)
+"""
+
+
+def test_a_rule_that_policy_iteration_weighs_by_other_ratios_than_1_is_another_rule(tmp_path):
+    """At ρ = 1 both have the same coefficients; with more exploration than the policy's they learn differently."""
+    from harness.compare.agents import run_spec
+    from harness.compare.policy_iteration import learner
+
+    hashes = {}
+    for behave in (0.0, 0.5):
+        for name, text in (("with", WEIGHED), ("without", WEIGHED.replace("-rho *", "-"))):
+            (tmp_path / f"{name}.py").write_text(text)
+            made = learner(f"{tmp_path / name}.py:mine", "cartpole-v0", behave=behave)
+            hashes[behave, name] = run_hash(run_spec("cartpole-v0", made, 100))
+    assert hashes[0.0, "with"] == hashes[0.0, "without"]
+    assert hashes[0.5, "with"] != hashes[0.5, "without"]

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import torch
 
 from harness.compare.agents import learner, run_spec
 from harness.runs.executors import make_executor
@@ -19,6 +20,36 @@ def small(inputs, outputs):
     return torch.nn.Sequential(
         torch.nn.Unflatten(1, (1, inputs)), torch.nn.Conv1d(1, 4, 2), torch.nn.Tanh(), torch.nn.Flatten(),
         torch.nn.Linear(4 * (inputs - 1), outputs))
+
+class Fixed(torch.nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.register_buffer("features", torch.randn(inputs, 8))
+        self.last = torch.nn.Linear(8, outputs)
+
+    def forward(self, x):
+        return self.last(torch.tanh(x @ self.features))
+
+def raising(inputs, outputs):
+    class Raising(torch.nn.Linear):
+        def forward(self, x):
+            raise AttributeError("no way")
+    return Raising(inputs, outputs)
+
+def a_tuple(inputs, outputs):
+    class Tuple(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x), x
+    return Tuple(inputs, outputs)
+
+def nothing(inputs, outputs):
+    class Nothing(torch.nn.Module):
+        def forward(self, x):
+            return torch.zeros(*x.shape[:-1], outputs, dtype=x.dtype)
+    return Nothing()
+
+def forgetful(inputs, outputs):
+    return torch.nn.Sequential(torch.nn.Linear(inputs, outputs), torch.nn.Dropout(0.5))
 
 def stubborn(inputs, outputs):
     return torch.nn.Linear(7, outputs)
@@ -63,6 +94,16 @@ def test_a_pool_and_a_checkpoint_give_the_same(name, file, tmp_path, monkeypatch
 
 
 @pytest.mark.slow
+def test_what_is_random_and_no_parameter_is_the_same_in_every_run(file, tmp_path):
+    made = learner("dqn", "cartpole-v0", alpha=1e-3, predictor=parse(f"{file}:Fixed"), **SETTINGS)
+    what = run_spec("cartpole-v0", made, 300)
+    torch.randn(3)  # wherever torch's global stream is
+    first = run_all(tmp_path / "a", [Request(what, 2)])[1]
+    torch.randn(5)
+    assert run_all(tmp_path / "b", [Request(what, 2)])[1] == first
+
+
+@pytest.mark.slow
 def test_the_command(file, tmp_path):
     words = ["run", "--problem", "cartpole-v0", "--rule", "c51", "--steps", "1100", "--seeds", "2", "--json"]
     done = dgtd(*words, "--predictor", f"{file}:small", "--store", str(tmp_path / "s.sqlite"))
@@ -78,6 +119,10 @@ def test_the_command(file, tmp_path):
         ("stubborn", "dqn", "can't take 4 inputs"),
         ("short", "dqn", "must give 2 outputs"),
         ("short", "c51", "must give 80 outputs"),
+        ("raising", "dqn", "raised AttributeError: no way"),
+        ("a_tuple", "dqn", "raised AttributeError"),
+        ("nothing", "dqn", "has no parameters that could learn"),
+        ("forgetful", "dqn", "raised RuntimeError: vmap: called random operation"),
     ],
 )
 def test_an_observation_that_does_not_fit_the_network_is_one_line(name, rule, said, file, tmp_path):

@@ -124,3 +124,63 @@ def test_the_pole_leans_where_the_state_says():
     left, right = (pictures.cartpole(0.0, angle) for angle in (-0.2, 0.2))
     brown = [np.argwhere((frame[:200] < 250).any(-1))[:, 1].mean() for frame in (left, right)]
     assert brown[0] < 290 < 310 < brown[1]
+
+
+ENVIRONMENT = """
+import gymnasium
+import numpy as np
+
+
+class Own(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
+    action_space = gymnasium.spaces.Discrete(2, start=5)
+
+    def reset(self, seed=None, options=None):
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(2, np.float32), REWARD * (action - 5), False, True, {}
+
+
+class Broken(Own):
+    def __init__(self):
+        raise RuntimeError("boom")
+
+
+gymnasium.register("Own-v0", Own)
+gymnasium.register("Broken-v0", Broken)
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Writes a module with an environment of a user's; its name, once for each reward."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(name, reward):
+        (tmp_path / f"{name}.py").write_text(ENVIRONMENT.replace("REWARD", str(reward)))
+        return f"gym:{name}:Own-v0"
+
+    yield write
+    for name in ("Own-v0", "Broken-v0"):
+        gymnasium.registry.pop(name, None)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_source_of_a_users_environment_decides_what_is_stored(own):
+    first, second = find_world(own("envs_of_mine", 1)), find_world(own("other_envs_of_mine", 2))
+    assert first.version != second.version
+    assert "gymnasium" in first.version
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_actions_may_begin_at_another_number_than_0(own):
+    world = find_world(own("envs_with_a_start", 3)).make(lane_streams(0, range(2)))
+    assert world.actions == 2
+    assert world.step(np.array([0, 1])).reward.tolist() == [0, 3]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_environment_that_can_not_be_made_is_named(own):
+    with pytest.raises(ValueError, match=r"world 'gym:envs_that_raise:Broken-v0' can't be made: RuntimeError: boom"):
+        find_world(own("envs_that_raise", 1).replace("Own", "Broken"))

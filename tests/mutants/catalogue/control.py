@@ -17,6 +17,7 @@ CARTPOLE = "harness/worlds/cartpole.py"
 ACTING = "harness/runs/acting.py"
 ITERATING = "harness/runs/iterating.py"
 CONTEST = "harness/compare/control.py"
+EARNINGS = "harness/compare/earnings.py"
 MODULE = "algorithms/engines/module.py"
 ONE_BY_ONE = "harness/worlds/one_by_one.py"
 TORCH = "test:tests/algorithms/test_agents.py::test_a_hundred_updates_are_those_of_torch"
@@ -274,16 +275,16 @@ MUTANTS = (
     ),
     Mutant(
         "agents: the final return is the mean over all steps",
-        CONTEST,
+        EARNINGS,
         "for part in (returns[:, late], returns[:, 1:])",
         "for part in (returns[:, 1:], returns[:, 1:])",
         ("claim:machinery/agents/returns", "claim:machinery/agents/choice"),
     ),
     Mutant(
         "agents: a lost lane counts as what it earned",
-        CONTEST,
-        "np.where(lost, -np.inf, part.mean(1))",
-        "np.where(lost, part.mean(1), part.mean(1))",
+        EARNINGS,
+        "np.where(lost, -np.inf, _known(part))",
+        "np.where(lost, _known(part), _known(part))",
         ("claim:machinery/agents/returns",),
     ),
     Mutant(
@@ -316,7 +317,7 @@ MUTANTS = (
     ),
     Mutant(
         "agents: a return is reached one checkpoint late",
-        CONTEST,
+        EARNINGS,
         "(self.lanes.returns >= threshold)",
         "(self.lanes.returns > threshold)",
         ("claim:machinery/agents/returns",),
@@ -324,8 +325,43 @@ MUTANTS = (
     Mutant(
         "agents: sweep and report share their worlds",
         CONTEST,
-        'self.steps, seed, "sweep" if sweep else "reported", ',
-        'self.steps, self.root_seed, "reported", ',
+        'self.steps, seed, "sweep" if sweep else "reported", states)',
+        'self.steps, self.root_seed, "reported", states)',
         ("claim:machinery/agents/sweep-seeds",),
+    ),
+    Mutant(
+        "agents: a lost lane may arrive",
+        EARNINGS,
+        " & np.isfinite(self.final)[:, None]",
+        "",
+        ("claim:machinery/agents/returns",),
+    ),
+    Mutant(
+        "agents: unknown returns count as 0",
+        EARNINGS,
+        "return np.where(known, curves, 0.0).sum(1) / known.sum(1)",
+        "return np.where(known, curves, 0.0).mean(1)",
+        ("claim:machinery/agents/unknown",),
+    ),
+    Mutant(
+        "agents: half-way to less than at first",
+        CONTEST,
+        'return (first + best) / 2 if best > first else float("nan")',
+        "return (first + best) / 2",
+        ("claim:machinery/agents/unknown",),
+    ),
+    Mutant(
+        "control: laws are those of the first weights",
+        ACTING,
+        "found = players.engine.laws(players.theta, ",
+        "found = players.engine.laws(self.players(range(lanes)).theta, ",
+        ("claim:control/laws/agent",),
+    ),
+    Mutant(
+        "control: all lanes draw from the first one's stream",
+        REPLAY,
+        "at = np.int64(uniform(streams[lane]) * size)",
+        "at = np.int64(uniform(streams[0]) * size)",
+        ("claim:control/replay",),
     ),
 )

@@ -115,7 +115,7 @@ MUTANTS = (
     Mutant(
         "fingerprint: of the rule's name",
         FINGERPRINT,
-        '"rule": digest(update.fingerprint(ratios), "" if update.linear else _sources(rule)),',
+        '"rule": digest(update.fingerprint(ratios), "" if update.linear else _sources(rule), *source),',
         '"rule": rule.name,',
         (
             "claim:machinery/fingerprint/rule",
