@@ -135,14 +135,14 @@ def choose(contest: ControlContest, store: Store) -> dict[tuple[str, Entrant], S
     out = {}
     for world in contest.worlds:
         for who in contest.entrants:
-            means, order = {}, {}
+            means: dict[float, float] = {}
+            lost: dict[float, int] = {}
             for rate in contest.rates if len(contest.rates) > 1 else ():
                 lanes = earned(store, contest.spec(world, who, rate, sweep=True), contest.sweep_seeds)
-                means[rate] = float(lanes.final.mean())
                 alive = lanes.final[np.isfinite(lanes.final)]
-                order[rate] = (-lanes.diverged, float(alive.mean()) if alive.size else -np.inf)
-            best = max(order, key=lambda rate: order[rate]) if order else contest.rates[0]
-            out[world, who] = Sweep(best, means)
+                means[rate], lost[rate] = float(alive.mean()) if alive.size else -np.inf, lanes.diverged
+            best = max(means, key=lambda rate: (-lost[rate], means[rate]), default=contest.rates[0])
+            out[world, who] = Sweep(best, means, lost)
     return out
 
 
@@ -257,6 +257,7 @@ def as_dict(found: ControlComparison) -> dict[str, Any]:
         worlds.setdefault(entry.world, {})[entry.who.label] = {
             "alpha": entry.sweep.best,
             "sweep": {f"{rate:g}": mean for rate, mean in entry.sweep.means.items()},
+            "sweep_diverged": {f"{rate:g}": count for rate, count in entry.sweep.lost.items()},
             "final": {"median": interval.estimate, "low": interval.low, "high": interval.high},
             "final_mean": float(entry.final.mean()), "final_sd": entry.deviation,
             "area_mean": float(entry.lanes.area.mean()), "diverged": entry.lanes.diverged,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,10 +31,11 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Sweep:
-    """rate → mean final return over the sweep's lanes, −∞ if a lane diverged; empty if there was no choice."""
+    """rate → mean final return of the sweep's lanes that did not diverge, and how many did; empty without a choice."""
 
     best: float
     means: dict[float, float]
+    lost: dict[float, int] = field(default_factory=dict)
 
     @property
     def on_edge(self) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 
 from algorithms.checks import Floats
 from algorithms.targets import CdfTarget
-from harness.compare.control import ALPHA, ControlComparison, Earnings, words
+from harness.compare.control import ALPHA, CHOICE, ControlComparison, words
+from harness.compare.earnings import Earnings, Sweep
 from harness.judging.statistics import Interval, median_interval
 from harness.report.bands import Line, band
 from harness.report.drawing import Figure, Panel, save
@@ -228,6 +229,11 @@ def _pairs(found: ControlComparison, world: str) -> str:
     return table(f"Pairs in {world}", head, rows)
 
 
+def _swept(sweep: Sweep, rate: float) -> str:
+    lost = sweep.lost.get(rate, 0)
+    return numeral(sweep.means[rate]) + (f" ({lost} diverged)" if lost else "")
+
+
 def _sweeps(found: ControlComparison) -> str:
     rates = found.contest.rates
     if len(rates) == 1:
@@ -236,7 +242,7 @@ def _sweeps(found: ControlComparison) -> str:
         [
             (entry.world, entry.world, False),
             (entry.who.label, entry.who.label, False),
-            *((numeral(entry.sweep.means[rate]), entry.sweep.means[rate], rate == entry.sweep.best) for rate in rates),
+            *((_swept(entry.sweep, rate), entry.sweep.means[rate], rate == entry.sweep.best) for rate in rates),
         ]
         for entry in found.entries
     ]
@@ -244,7 +250,7 @@ def _sweeps(found: ControlComparison) -> str:
     return (
         "<section><h2>The sweep</h2>"
         f'<p class="soft">Mean return over the last fifth, {found.contest.sweep_seeds} lanes per rate on seeds of '
-        "their own; ★ is the rate that was chosen.</p>"
+        f"their own; ★ is the rate that was chosen: the {CHOICE}.</p>"
         + table("The sweep over rates", head, rows, frozenset({0, 1}))
         + "</section>"
     )

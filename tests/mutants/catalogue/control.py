@@ -290,8 +290,8 @@ MUTANTS = (
     Mutant(
         "agents: a sweep prefers the rate that loses most lanes",
         CONTEST,
-        "order[rate] = (-lanes.diverged, ",
-        "order[rate] = (lanes.diverged, ",
+        "key=lambda rate: (-lost[rate], means[rate])",
+        "key=lambda rate: (lost[rate], means[rate])",
         ("claim:machinery/agents/choice",),
     ),
     Mutant(
