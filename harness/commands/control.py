@@ -30,7 +30,7 @@ def compare_agents(
     """Sweep α on seeds of its own, run the chosen ones on fresh seeds, and report."""
     from harness.commands.carry_out import carried_out
     from harness.compare.comparison import undecidable
-    from harness.compare.control import ControlContest, as_dict, choose, entrants, weigh
+    from harness.compare.control import ROUNDS, ControlContest, as_dict, choose, entrants, weigh
     from harness.report.control import write
     from harness.report.markup import writable
     from harness.runs.predictors import parse
@@ -48,6 +48,13 @@ def compare_agents(
             print(f"dgtd: {words}", file=sys.stderr)
         if not carried_out("sweep", contest.sweep_requests(), results, where):
             return INTERRUPTED
+        for _ in range(ROUNDS if alpha is None and alphas is None else 0):  # rates that were asked for are left alone
+            wider = contest.beyond(choose(contest, results).values())
+            if wider == contest:
+                break
+            contest = wider
+            if not carried_out("wider sweep", contest.sweep_requests(), results, where):
+                return INTERRUPTED
         chosen = choose(contest, results)
         if not carried_out("runs", contest.final_requests(chosen), results, where):
             return INTERRUPTED

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -26,6 +27,7 @@ from harness.runs.spec import MOST_SEEDS, Learner, PredictorSpec, Request, RunSp
 from harness.runs.store import Store
 
 RATES = {"agent": (2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3), policy_iteration.NAME: (0.01, 0.03, 0.1, 0.3)}
+ROUNDS = 2  # times that the default rates are extended where a choice lies on their edge
 CHOICE = "largest mean return over the last fifth of the sweep's lanes, of the rates with the fewest diverged lanes"
 
 
@@ -96,6 +98,13 @@ class ControlContest:
     def tests(self) -> int:
         """Each pair of agents in each world."""
         return len(self.worlds) * math.comb(len(self.entrants), 2)
+
+    def beyond(self, chosen: Iterable[Sweep]) -> ControlContest:
+        """With one more rate beyond each edge that was chosen, the same for every agent; itself if none was."""
+        rates, best = sorted(self.rates), {each.best for each in chosen}
+        more = [rates[0] ** 2 / rates[1]] if rates[0] in best else []
+        more += [rates[-1] ** 2 / rates[-2]] if rates[-1] in best else []
+        return replace(self, rates=tuple(sorted([*rates, *(float(f"{rate:.12g}") for rate in more)]))) if more else self
 
     def learner(self, world: str, who: Entrant, rate: float, cohort: int) -> Learner:
         """A learner with one rate; what is not given is its kind's."""

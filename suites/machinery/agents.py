@@ -34,6 +34,12 @@ def claims() -> list[Claim]:
             "definitions",
             most_is_chosen,
         ),
+        exact(
+            "agents/grid",
+            "where an agent's choice lies on the edge of the rates, all agents try one more",
+            "definitions",
+            edges_are_extended,
+        ),
         exact("agents/sweep-seeds", "no world that chose a rate is among those reported", "definitions", own_worlds),
         exact(
             "agents/returns",
@@ -93,6 +99,21 @@ def chosen(sweep: Mapping[float, tuple[Floats, float, int]]) -> float:
         for rate, lanes in sweep.items():
             planted(store, made.spec(PLACE, DQN, rate, sweep=True), *lanes)
         return choose(made, store)[PLACE, DQN].best
+
+
+def edges_are_extended(setting: Setting) -> Finding:
+    """Three rates by factors of two, and what was chosen."""
+    made = contest(DQN, rates=(1e-3, 2e-3, 4e-3))
+
+    def beyond(*best: float) -> tuple[float, ...]:
+        return made.beyond(Sweep(rate, {}) for rate in best).rates
+
+    return all_hold([
+        ("inside", beyond(2e-3) == made.rates),
+        ("above", beyond(2e-3, 4e-3) == (*made.rates, 8e-3)),
+        ("below", beyond(1e-3) == (5e-4, *made.rates)),
+        ("both", beyond(4e-3, 1e-3) == (5e-4, *made.rates, 8e-3)),
+    ])  # fmt: skip
 
 
 def own_worlds(setting: Setting) -> Finding:

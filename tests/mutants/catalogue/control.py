@@ -330,6 +330,13 @@ MUTANTS = (
         ("claim:machinery/agents/sweep-seeds",),
     ),
     Mutant(
+        "agents: rates are extended on one side only",
+        CONTEST,
+        "more = [rates[0] ** 2 / rates[1]] if rates[0] in best else []",
+        "more = []",
+        ("claim:machinery/agents/grid",),
+    ),
+    Mutant(
         "agents: a lost lane may arrive",
         EARNINGS,
         " & np.isfinite(self.final)[:, None]",
