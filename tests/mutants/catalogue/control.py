@@ -256,7 +256,7 @@ MUTANTS = (
         "replay.add(seen, actions, moved.reward, discount, world.observation)",
         (
             "claim:control/cartpole-v0/replayed",
-            "test:tests/harness/compare/test_control.py::test_what_is_replayed_is_what_happened",
+            "test:tests/harness/runs/test_acting.py::test_what_is_replayed_is_what_happened",
         ),
     ),
     Mutant(
