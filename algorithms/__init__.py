@@ -22,14 +22,14 @@ from algorithms.exports import lazily
 
 if TYPE_CHECKING:
     from algorithms import rules
-    from algorithms.engines.linear import LinearEngine
-    from algorithms.engines.mlp import MlpEngine
-    from algorithms.engines.module import ModuleEngine
-    from algorithms.experience.batch import Batch
-    from algorithms.experience.table import Sampler, TransitionTable
+    from algorithms.batch import Batch
+    from algorithms.fast.linear import LinearEngine
+    from algorithms.fast.mlp import MlpEngine
+    from algorithms.fast.module import ModuleEngine
     from algorithms.rule import Cotangents, Promise, Rule
     from algorithms.stepping import Constant, PowerLaw, RobbinsMonro
     from algorithms.streams import lane_streams
+    from algorithms.table import Sampler, TransitionTable
     from algorithms.targets import CdfTarget, ValueTarget
 
 # The decorator `rule` is in the module of that name: from algorithms.rule import Cotangents, rule
@@ -41,8 +41,8 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
-        "rules": "", "LinearEngine": "engines.linear", "MlpEngine": "engines.mlp", "ModuleEngine": "engines.module",
-        "Batch": "experience.batch", "Sampler": "experience.table", "TransitionTable": "experience.table",
+        "rules": "", "LinearEngine": "fast.linear", "MlpEngine": "fast.mlp", "ModuleEngine": "fast.module",
+        "Batch": "batch", "Sampler": "table", "TransitionTable": "table",
         "Cotangents": "rule", "Promise": "rule", "Rule": "rule", "Constant": "stepping", "PowerLaw": "stepping",
         "RobbinsMonro": "stepping", "lane_streams": "streams", "CdfTarget": "targets", "ValueTarget": "targets",
     },

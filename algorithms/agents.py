@@ -20,11 +20,11 @@ import numpy as np
 import torch
 
 from algorithms.checks import Floats, Integers, whole
-from algorithms.engines.replayed import ReplayEngine
-from algorithms.engines.replayed_module import Network, ReplayModule
-from algorithms.experience.replay import Transitions
+from algorithms.fast.replayed import ReplayEngine
+from algorithms.fast.replayed_module import Network, ReplayModule
 from algorithms.names import look_up
 from algorithms.optimisers import OPTIMISERS, Adam, Sgd, optimiser
+from algorithms.replay import Transitions
 from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.targets import Target

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import Floats, Integers, whole
-from algorithms.engines import batch_values
-from algorithms.engines.choosing import Choice, Exploration, choose, encoded
-from algorithms.engines.network_batches import Lesson, Update, learner_for
-from algorithms.engines.small import SmallEngine
+from algorithms.fast import batch_values
+from algorithms.fast.choosing import Choice, Exploration, choose, encoded
+from algorithms.fast.network_batches import Lesson, Update, learner_for
+from algorithms.fast.small import SmallEngine
 
 
 class Evaluators:

@@ -22,7 +22,7 @@ from algorithms.names import look_up
 if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a second
     import torch
 
-    from algorithms.engines.heads import Head
+    from algorithms.fast.heads import Head
 
 # In cells. Coarser than float64's rounding of (z − r)/γ, finer than any reward grid. A reward that was rounded to
 # float32 is off by more, so indices are computed in float64 for engines of either precision.
@@ -164,7 +164,7 @@ class ValueTarget:
 
     def head(self, pinned: bool = False) -> Head:
         """The last layer itself; there is no logit to pin."""
-        from algorithms.engines.heads import ValueHead
+        from algorithms.fast.heads import ValueHead
 
         return ValueHead(self)
 
@@ -237,7 +237,7 @@ class CdfTarget:
 
     def head(self, pinned: bool = False) -> Head:
         """cumsum(softmax)."""
-        from algorithms.engines.heads import CdfHead
+        from algorithms.fast.heads import CdfHead
 
         return CdfHead(self, pinned)
 

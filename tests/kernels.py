@@ -3,12 +3,12 @@
 from importlib import import_module
 
 from algorithms.compiling import Compiled
-from algorithms.engines import network_kernels
+from algorithms.fast import network_kernels
 
 MODULES = (
-    "algorithms.experience.draws", "algorithms.experience.replay", "algorithms.engines.kernels",
-    "algorithms.engines.network_kernels", "algorithms.engines.batch_passes", "algorithms.engines.batch_values",
-    "algorithms.engines.choosing", "algorithms.engines.network_batches", "algorithms.optimisers",
+    "algorithms.draws", "algorithms.replay", "algorithms.fast.kernels",
+    "algorithms.fast.network_kernels", "algorithms.fast.batch_passes", "algorithms.fast.batch_values",
+    "algorithms.fast.choosing", "algorithms.fast.network_batches", "algorithms.optimisers",
     "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.bookkeeping",
 )  # fmt: skip
 

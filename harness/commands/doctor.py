@@ -42,7 +42,7 @@ def doctor(as_json: bool = AsJson) -> int:
 def _engines() -> str:
     import numpy as np
 
-    from algorithms.engines.linear import directions
+    from algorithms.fast.linear import directions
     from algorithms.rules import gtd2
     from harness.oracle.objectives import Objective, linear
     from harness.oracle.theorem import small_problem

@@ -236,7 +236,7 @@ def tidy(values: Floats) -> Floats:
 
 def _microseconds(spec: RunSpec) -> float:
     """Of one lane-step, a cohort on one thread: the fastest of a few short runs."""
-    from algorithms.engines.compiled_loop import CompiledLoop
+    from algorithms.fast.compiled_loop import CompiledLoop
     from harness.cost.timing import seconds
     from harness.runs.cohort import prepared
     from harness.runs.learning import Learning

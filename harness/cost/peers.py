@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.engines.mlp import MlpEngine
-from algorithms.engines.module import ModuleEngine
-from algorithms.engines.tensors import TensorBatch
-from algorithms.experience.batch import Batch
+from algorithms.batch import Batch
+from algorithms.fast.mlp import MlpEngine
+from algorithms.fast.module import ModuleEngine
+from algorithms.fast.tensors import TensorBatch
 from algorithms.rule import Rule
 from algorithms.rules import gtd2
 from algorithms.streams import generators

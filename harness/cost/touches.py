@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.engines import elementary, kernels, network_kernels
-from algorithms.engines.compiled_loop import rule_as_data
-from algorithms.engines.small import SmallEngine
+from algorithms.fast import elementary, kernels, network_kernels
+from algorithms.fast.compiled_loop import rule_as_data
+from algorithms.fast.small import SmallEngine
 from algorithms.rule import Rule
 from algorithms.targets import Target
 

@@ -49,7 +49,7 @@ def _arithmetic(rule: Rule) -> list[Complaint]:
 
 
 def _compiles(rule: Rule) -> list[Complaint]:
-    from algorithms.engines.compiled_loop import rule_as_data
+    from algorithms.fast.compiled_loop import rule_as_data
 
     try:
         rule_as_data(replace(rule, linear=False), np.ones(1))

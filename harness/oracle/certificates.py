@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
 from algorithms.checks import Floats, Integers, within
-from algorithms.engines.linear import LinearEngine
+from algorithms.fast.linear import LinearEngine
 from algorithms.rule import Rule
 from algorithms.stepping import check_steps
 from algorithms.streams import generator, lane_streams

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from algorithms.checks import Floats
-from algorithms.engines.linear import directions
+from algorithms.fast.linear import directions
 from algorithms.rule import Rule
 from algorithms.targets import CdfTarget, Target
 from harness.oracle.mdp import FiniteMDP

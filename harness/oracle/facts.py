@@ -31,7 +31,7 @@ def facts_of(problem: Problem) -> dict[str, Any]:
         }
         mspbe = mdp.mspbe(mdp.theta_initial)
     else:
-        from algorithms.engines.module import ModuleEngine
+        from algorithms.fast.module import ModuleEngine
         from algorithms.rules import gtd2
         from algorithms.targets import ValueTarget
         from harness.oracle.objectives import Objective, module

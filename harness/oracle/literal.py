@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.func import hessian, jacrev
 
 from algorithms.checks import Floats
-from algorithms.experience.table import TransitionTable
 from algorithms.rule import Rule
+from algorithms.table import TransitionTable
 from algorithms.targets import Affine, CdfTarget, Target
 
 Predict = Callable[[Tensor, Tensor], Tensor]  # (θ as one vector, x [k]) → f [n]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from algorithms.checks import Floats, Integers, finite, shape, within
-from algorithms.experience.table import TransitionTable
+from algorithms.table import TransitionTable
 
 TOLERANCE = 1e-9
 

@@ -19,8 +19,8 @@ from torch import Tensor
 from torch.func import functional_call, grad, jacrev, jvp, vmap
 
 from algorithms.checks import Floats
-from algorithms.engines.mlp import MlpEngine
-from algorithms.engines.module import ModuleEngine
+from algorithms.fast.mlp import MlpEngine
+from algorithms.fast.module import ModuleEngine
 from algorithms.rule import Rule
 from algorithms.targets import Target
 from harness.oracle.backup import Backup

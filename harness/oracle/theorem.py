@@ -29,7 +29,7 @@ def linear_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objectiv
 
 def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """One hidden layer of 3, 5 atoms, a pinned logit, random weights."""
-    from algorithms.engines.mlp import MlpEngine
+    from algorithms.fast.mlp import MlpEngine
     from algorithms.streams import generator
     from harness.oracle.objectives import Objective, flat, mlp
 

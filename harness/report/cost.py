@@ -65,7 +65,7 @@ def draw(path: Path) -> None:
 
 def _linear(left: Any, right: Any) -> None:
     """The linear engine, 50 outputs: elements its source touches, and its time for one lane."""
-    from algorithms.engines.linear import LinearEngine
+    from algorithms.fast.linear import LinearEngine
     from algorithms.streams import lane_streams
     from algorithms.targets import CdfTarget
     from harness.cost.touches import count_touches

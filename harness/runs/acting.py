@@ -11,8 +11,8 @@ import numpy as np
 
 from algorithms.agents import Agent, Players
 from algorithms.checks import Floats
-from algorithms.engines.replayed_module import ReplayModule
-from algorithms.experience.replay import Replay
+from algorithms.fast.replayed_module import ReplayModule
+from algorithms.replay import Replay
 from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.streams import generators, lane_streams

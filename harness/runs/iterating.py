@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.checks import Floats, shape
-from algorithms.engines.choosing import Choice
-from algorithms.engines.network_batches import Lesson
-from algorithms.engines.small import SmallEngine
-from algorithms.experience.replay import Replay
+from algorithms.fast.choosing import Choice
+from algorithms.fast.network_batches import Lesson
+from algorithms.fast.small import SmallEngine
 from algorithms.policy_iteration import Evaluators
+from algorithms.replay import Replay
 from algorithms.targets import CdfTarget
 from harness.runs.acting import LOOK, NAMES, InWorld
 from harness.runs.acting_spec import Iteration
@@ -84,7 +84,7 @@ class Iterating(InWorld):
             return np.zeros((len(lanes.theta), 0))
         import torch
 
-        from algorithms.engines.mlp import MlpEngine
+        from algorithms.fast.mlp import MlpEngine
 
         inputs = []
         for state in self.states / self.scale:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import Floats
-from algorithms.engines.linear import LinearEngine
-from algorithms.engines.small import SmallEngine, SmallLoop
+from algorithms.fast.linear import LinearEngine
+from algorithms.fast.small import SmallEngine, SmallLoop
 from algorithms.names import look_up
 from algorithms.rule import Rule
 from algorithms.streams import generators, lane_streams
@@ -25,9 +25,9 @@ from harness.runs.rule_files import resolve
 from harness.runs.spec import RunSpec
 
 if TYPE_CHECKING:
-    from algorithms.engines.loop import TorchLoop
-    from algorithms.engines.mlp import MlpEngine
-    from algorithms.engines.module import ModuleEngine
+    from algorithms.fast.loop import TorchLoop
+    from algorithms.fast.mlp import MlpEngine
+    from algorithms.fast.module import ModuleEngine
     from harness.oracle.objectives import Objective
     from harness.oracle.saddle import Saddle
 
@@ -87,15 +87,15 @@ class Learning:
             )  # fmt: skip
             if predictor.engine == "small" or predictor.single or small.weights <= LARGEST_SMALL:
                 return SmallLoop(small, self.mdp.table, inputs)
-        from algorithms.engines.loop import TorchLoop
+        from algorithms.fast.loop import TorchLoop
 
         return TorchLoop(self._network, self.mdp.table, inputs, self.target)
 
     @cached_property
     def _network(self) -> MlpEngine | ModuleEngine:
         """The network in torch: what predicts, and what runs if the network is large or a user's."""
-        from algorithms.engines.mlp import MlpEngine
-        from algorithms.engines.module import ModuleEngine, drawing_from
+        from algorithms.fast.mlp import MlpEngine
+        from algorithms.fast.module import ModuleEngine, drawing_from
 
         predictor, inputs = self.spec.learner.predictor, self._inputs
         if predictor.kind in ("mlp", "table"):
@@ -130,8 +130,8 @@ class Learning:
         rng = generators(self.spec.root_seed, seeds, **axes)
         if isinstance(self.engine, SmallLoop):
             return learner.spread * self.engine.engine.init(rng)
-        from algorithms.engines.mlp import MlpEngine
-        from algorithms.engines.module import drawing_from
+        from algorithms.fast.mlp import MlpEngine
+        from algorithms.fast.module import drawing_from
 
         inner = self.engine.engine
         if isinstance(inner, MlpEngine):
@@ -181,7 +181,7 @@ class Learning:
                 return np.asarray(np.swapaxes(theta @ self.mdp.features.T, -1, -2))
             import torch
 
-            from algorithms.engines.mlp import MlpEngine
+            from algorithms.fast.mlp import MlpEngine
 
             network, x = self._network, torch.as_tensor(self.engine.inputs)
             if isinstance(self.engine, SmallLoop):
@@ -197,7 +197,7 @@ class Learning:
 
     @cached_property
     def _objective(self) -> Objective:
-        from algorithms.engines.mlp import MlpEngine
+        from algorithms.fast.mlp import MlpEngine
         from harness.oracle.objectives import Objective, linear, mlp, module
 
         if isinstance(self.engine, LinearEngine):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import Floats, Integers
-from algorithms.engines.linear import LinearEngine
+from algorithms.fast.linear import LinearEngine
 from harness.runs.learning import Learning
 from harness.runs.spec import FAR
 

@@ -13,7 +13,7 @@ class Agents(Timed):
         with since():
             import numpy as np
 
-            from algorithms.experience.replay import Replay
+            from algorithms.replay import Replay
             from algorithms.streams import lane_streams
             from harness.compare.agents import learner, run_spec
             from harness.runs.acting import Acting

@@ -17,7 +17,7 @@ class StepsToTarget:
         with since():
             import numpy as np
 
-            from algorithms.engines.linear import LinearEngine
+            from algorithms.fast.linear import LinearEngine
             from algorithms.rules import find_rule
             from algorithms.streams import lane_streams
             from harness.plugins import find_problem

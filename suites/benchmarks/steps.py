@@ -15,7 +15,7 @@ class Linear(Timed):
         with since():
             import numpy as np
 
-            from algorithms.engines.linear import LinearEngine
+            from algorithms.fast.linear import LinearEngine
             from algorithms.rules import find_rule
             from algorithms.streams import lane_streams
             from harness.plugins import find_problem
@@ -66,7 +66,7 @@ class Small(Timed):
         with since():
             import numpy as np
 
-            from algorithms.engines.small import SmallEngine, SmallLoop
+            from algorithms.fast.small import SmallEngine, SmallLoop
             from algorithms.rules import find_rule
             from algorithms.streams import generators, lane_streams
             from harness.plugins import find_problem

@@ -15,8 +15,8 @@ import torch
 
 from algorithms import rules
 from algorithms.checks import Floats
-from algorithms.engines.replayed import ReplayEngine
-from algorithms.experience.replay import Transitions
+from algorithms.fast.replayed import ReplayEngine
+from algorithms.replay import Transitions
 from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget
 from harness.judging.claims import Claim, Setting

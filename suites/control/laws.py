@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from algorithms.checks import Floats
-from algorithms.engines.replayed import ReplayEngine
+from algorithms.fast.replayed import ReplayEngine
 from algorithms.streams import generator
 from harness.compare import agents, policy_iteration
 from harness.judging.claims import Claim, Setting

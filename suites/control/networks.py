@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from algorithms.engines.replayed import ReplayEngine
-from algorithms.engines.replayed_module import ReplayModule
+from algorithms.fast.replayed import ReplayEngine
+from algorithms.fast.replayed_module import ReplayModule
 from algorithms.streams import generator, generators
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly, largest

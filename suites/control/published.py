@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from algorithms import rules
-from algorithms.engines.replayed import ReplayEngine
-from algorithms.experience.replay import Transitions
+from algorithms.fast.replayed import ReplayEngine
 from algorithms.published import PUBLISHED
+from algorithms.replay import Transitions
 from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.judging.claims import Claim, Setting

@@ -55,7 +55,7 @@ def measured(seed: int) -> dict[str, Any]:
 
 def updates(name: str, target: str) -> Any:
     """An update of every lane: draw from replay, shift, rule, gradients, optimisers."""
-    from algorithms.experience.replay import Replay
+    from algorithms.replay import Replay
     from algorithms.streams import generator, lane_streams
     from harness.compare.agents import learner, run_spec
     from harness.runs.acting import Acting

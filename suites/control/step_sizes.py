@@ -9,9 +9,9 @@ import torch
 
 from algorithms import rules
 from algorithms.checks import Floats
-from algorithms.engines.replayed import ReplayEngine
-from algorithms.experience.replay import Transitions
+from algorithms.fast.replayed import ReplayEngine
 from algorithms.optimisers import Sgd
+from algorithms.replay import Transitions
 from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget, Target, ValueTarget
 from harness.compare.agents import BETA, learner, run_spec

@@ -11,11 +11,11 @@ from scipy import stats
 
 from algorithms import rules
 from algorithms.agents import Agent, Players
+from algorithms.batch import Batch
 from algorithms.checks import Floats
-from algorithms.engines.mlp import MlpEngine
-from algorithms.engines.replayed import ReplayEngine
-from algorithms.experience.batch import Batch
-from algorithms.experience.replay import Replay, Transitions
+from algorithms.fast.mlp import MlpEngine
+from algorithms.fast.replayed import ReplayEngine
+from algorithms.replay import Replay, Transitions
 from algorithms.streams import generator, generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.judging.claims import Claim, Setting

@@ -66,10 +66,10 @@ def one_state(rule: Any, engine: str) -> tuple[Any, Callable[[Any], Floats]]:
     """(what has `start` and `run`, and how to read θ or w [lanes] from its weights)."""
     import torch
 
-    from algorithms.engines.linear import LinearEngine
-    from algorithms.engines.loop import TorchLoop
-    from algorithms.engines.module import ModuleEngine
-    from algorithms.experience.table import TransitionTable
+    from algorithms.fast.linear import LinearEngine
+    from algorithms.fast.loop import TorchLoop
+    from algorithms.fast.module import ModuleEngine
+    from algorithms.table import TransitionTable
     from algorithms.targets import ValueTarget
 
     one = np.ones(1)

@@ -25,7 +25,7 @@ from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
 
 if TYPE_CHECKING:
-    from algorithms.engines.compiled_loop import LaneState
+    from algorithms.fast.compiled_loop import LaneState
     from harness.oracle.moments import Expected
 
 SOURCE = "Algorithms 1 to 3; Proposition 2"
@@ -124,7 +124,7 @@ def sampled_means(rule: Rule, lanes: int, seed: int, **case: Any) -> dict[str, A
 
 def followed(rule: Rule, case: Case, lanes: int, seed: int) -> Iterator[LaneState]:
     """The lanes of a case at each of the checkpoints."""
-    from algorithms.engines.linear import LinearEngine
+    from algorithms.fast.linear import LinearEngine
     from algorithms.streams import lane_streams
 
     problem, mdp, schedule = case.place()

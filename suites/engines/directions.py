@@ -63,7 +63,7 @@ def linear_is_written_out(rule: Rule, problem: str, target: str, setting: Settin
     """Every outcome in a lane of its own, all at one random point."""
     import torch
 
-    from algorithms.engines.linear import directions
+    from algorithms.fast.linear import directions
     from algorithms.streams import generator
     from harness.oracle import literal
     from harness.plugins import find_problem
@@ -114,7 +114,7 @@ def network_is_written_out(rule: Rule, engine: str, name: str, setting: Setting,
     """Random weights, inputs and transitions; `change` names what a control does wrong."""
     import torch
 
-    from algorithms.experience.batch import Batch
+    from algorithms.batch import Batch
     from algorithms.streams import generator
     from algorithms.targets import CdfTarget, ValueTarget
     from harness.oracle import literal

@@ -90,8 +90,8 @@ def fingerprints_differ(setting: Setting) -> Finding:
 
 def compiled_apart(setting: Setting) -> Finding:
     """TDC with δ clipped at 1 and at 3 in the linear engine, where δ is beyond 3: −G_θ over φ is the clipped δ."""
-    from algorithms.engines.linear import directions
-    from algorithms.experience.batch import Batch
+    from algorithms.batch import Batch
+    from algorithms.fast.linear import directions
     from algorithms.targets import ValueTarget
 
     x, zero = np.full((1, 1, 1), 2.0), np.zeros((1, 1, 1))

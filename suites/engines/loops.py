@@ -46,8 +46,8 @@ def loop(rule: Rule, engine: str, case: str) -> Claim:
 
 def loop_is_written_out(rule: Rule, engine: str, case: str, setting: Setting, change: str = "") -> Finding:
     """From one random point, on the transitions that the sampler gives these lanes."""
-    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
+    from algorithms.table import Sampler
     from harness.oracle import literal
     from harness.plugins import find_problem
 
@@ -81,9 +81,9 @@ def loop_is_written_out(rule: Rule, engine: str, case: str, setting: Setting, ch
 
 def _loop_engine(rule: Rule, engine: str, mdp: Any, goal: Any, seed: int) -> tuple[Any, Callable[..., Any], Any, Any]:
     """(what has `start` and `run`, the predictor as a formula, and every lane's first θ and w), outside the ball."""
-    from algorithms.engines.linear import LinearEngine
-    from algorithms.engines.loop import TorchLoop
-    from algorithms.engines.small import SmallLoop
+    from algorithms.fast.linear import LinearEngine
+    from algorithms.fast.loop import TorchLoop
+    from algorithms.fast.small import SmallLoop
     from algorithms.streams import generators
     from harness.oracle import literal
 
@@ -105,7 +105,7 @@ def _loop_engine(rule: Rule, engine: str, mdp: Any, goal: Any, seed: int) -> tup
 
 def _loop_points(made: Any, theta: Any, w: Any, streams: Any, steps: Any) -> Floats:
     """[lanes, 2d]: where the engine's lanes are after the calls, or their averages."""
-    from algorithms.engines.module import ModuleEngine
+    from algorithms.fast.module import ModuleEngine
     from algorithms.stepping import Constant, PowerLaw
 
     compiled, module = isinstance(theta, np.ndarray), isinstance(getattr(made, "engine", None), ModuleEngine)
@@ -139,7 +139,7 @@ def own_sizes(engine: str) -> Claim:
 
 def sizes_are_own(engine: str, setting: Setting) -> Finding:
     """Three lanes, two samples each, against the engine's own directions; and one size for all lanes."""
-    from algorithms.experience.batch import Batch
+    from algorithms.batch import Batch
     from algorithms.rules import tdrc
     from algorithms.streams import generator, generators
     from algorithms.targets import CdfTarget
@@ -190,9 +190,9 @@ def wide_rows_agree(setting: Setting) -> Finding:
     """Two steps, so that the second starts from what the first has changed, with a w that is not 0 and decays."""
     import torch
 
-    from algorithms.engines.loop import TorchLoop
-    from algorithms.engines.mlp import MlpEngine
-    from algorithms.engines.small import SmallEngine, SmallLoop
+    from algorithms.fast.loop import TorchLoop
+    from algorithms.fast.mlp import MlpEngine
+    from algorithms.fast.small import SmallEngine, SmallLoop
     from algorithms.rules import tdrc
     from algorithms.streams import generators, lane_streams
     from harness.plugins import find_problem

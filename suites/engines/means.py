@@ -42,8 +42,8 @@ def every_outcome(target_atoms: int = 4):  # type: ignore[no-untyped-def]
 def points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # type: ignore[no-untyped-def]
     """(engine object, predictor, θ, w) with the same point in every lane."""
 
-    from algorithms.engines.linear import LinearEngine
-    from algorithms.engines.mlp import MlpEngine
+    from algorithms.fast.linear import LinearEngine
+    from algorithms.fast.mlp import MlpEngine
     from algorithms.streams import generator
     from harness.oracle.objectives import linear, mlp
 
@@ -70,8 +70,8 @@ def engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
     """A whole step against the engine's own directions: the right sizes on the right weights."""
-    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
+    from algorithms.table import Sampler
     from harness.oracle.objectives import flat
 
     mdp, target, _ = every_outcome()
@@ -141,8 +141,8 @@ def r_operator(setting: Setting) -> Finding:
     import torch
     from torch.func import hessian
 
-    from algorithms.engines.mlp import MlpEngine
-    from algorithms.experience.batch import Batch
+    from algorithms.batch import Batch
+    from algorithms.fast.mlp import MlpEngine
     from algorithms.streams import generator
     from algorithms.targets import CdfTarget
     from harness.oracle.objectives import flat, mlp
@@ -174,9 +174,9 @@ def needs_sampled_updates(rule: Rule, problem: str, setting: Setting) -> list[Ne
 
 def sampled_updates(rule: Rule, problem: str, steps: int, seed: int, lanes: int = 64) -> dict[str, Any]:
     """Lanes of sampled transitions, each an independent mean of updates at one point; and the exact mean update."""
-    from algorithms.engines.linear import directions
-    from algorithms.experience.table import Sampler
+    from algorithms.fast.linear import directions
     from algorithms.streams import generator, lane_streams
+    from algorithms.table import Sampler
     from harness.oracle.objectives import Objective, linear
     from harness.plugins import find_problem
 

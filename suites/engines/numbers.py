@@ -33,7 +33,7 @@ def claims() -> list[Claim]:
 
 def functions_are_exact(setting: Setting) -> Finding:
     """Relative errors over the machine precision, on both sides of 0 and at every size."""
-    from algorithms.engines import elementary
+    from algorithms.fast import elementary
 
     x = np.concatenate([np.linspace(-30.0, 30.0, 2000), np.logspace(-12, 1.4, 200), [-700.0, 700.0]])
     functions: dict[str, tuple[Callable[[float], float], Callable[[Floats], Floats], Floats]] = {
@@ -53,7 +53,7 @@ def traces_are_the_function(setting: Setting) -> Finding:
     """Wrong answers over many calls of three functions: an unchanging one, one that counts, one that sees its shape."""
     import torch
 
-    from algorithms.engines.traced import AFTER, Traced
+    from algorithms.fast.traced import AFTER, Traced
 
     calls, offset, wrong = AFTER + 5, [0.0], 0
     counting, shaped = Traced(lambda x: x + offset[0]), Traced(lambda x: x * x.shape[0])

@@ -44,14 +44,14 @@ def linear(outputs: int, theta: Any, x: Any) -> Any:
 
 def make_mlp(rule: Rule, net: Net, goal: Any, inputs: int) -> Any:
     """The mlp engine on this network."""
-    from algorithms.engines.mlp import MlpEngine
+    from algorithms.fast.mlp import MlpEngine
 
     return MlpEngine(rule, (inputs, *net.hidden), goal, **_options(net))
 
 
 def make_small(rule: Rule, net: Net, goal: Any, inputs: int) -> Any:
     """The small engine on this network."""
-    from algorithms.engines.small import SmallEngine
+    from algorithms.fast.small import SmallEngine
 
     return SmallEngine(rule, (inputs, *net.hidden), goal, **_options(net))
 
@@ -69,7 +69,7 @@ def make_module(rule: Rule, net: Net, goal: Any, theta: list) -> Any:
     """The same network as torch users build it."""
     import torch
 
-    from algorithms.engines.module import ModuleEngine
+    from algorithms.fast.module import ModuleEngine
 
     layers: list[torch.nn.Module] = []
     for i, part in enumerate(theta):

@@ -33,8 +33,8 @@ def sampler_counts(problem: str, lanes: int, steps: int, seed: int) -> dict[str,
 
     Drawn in two calls. How often a transition did not leave the state that the one before had reached: never.
     """
-    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
+    from algorithms.table import Sampler
     from harness.plugins import find_problem
 
     table = find_problem(problem).mdp.table

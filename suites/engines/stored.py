@@ -59,7 +59,7 @@ def written_out_path(rule: Rule, problem: str, spec: str) -> list[Any]:
     """[times, lanes, states]: the values of the first lanes of a run, by explicit Jacobians and Hessians."""
     import torch
 
-    from algorithms.experience.table import Sampler
+    from algorithms.table import Sampler
     from harness.oracle import literal
     from harness.plugins import find_problem
     from harness.runs.learning import Learning

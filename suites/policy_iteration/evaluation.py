@@ -11,8 +11,8 @@ from scipy.stats import binomtest
 
 from algorithms import rules
 from algorithms.checks import Floats
-from algorithms.engines.network_batches import BatchLearner, Lesson, Update
-from algorithms.engines.small import SmallEngine
+from algorithms.fast.network_batches import BatchLearner, Lesson, Update
+from algorithms.fast.small import SmallEngine
 from algorithms.policy_iteration import Evaluators
 from algorithms.rule import Rule
 from algorithms.targets import CdfTarget, Target

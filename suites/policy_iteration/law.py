@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import Floats, Integers
-from algorithms.engines.mlp import MlpEngine
+from algorithms.fast.mlp import MlpEngine
 from algorithms.policy_iteration import Evaluators
 from algorithms.streams import generator
 from algorithms.targets import CdfTarget, cramer_distance

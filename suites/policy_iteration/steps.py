@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.engines.network_batches import Lesson
-from algorithms.engines.small import SmallEngine
+from algorithms.fast.network_batches import Lesson
+from algorithms.fast.small import SmallEngine
 from algorithms.policy_iteration import Evaluators
 from algorithms.rules import gtd2, tdrc
 from algorithms.streams import generator, generators

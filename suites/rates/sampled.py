@@ -223,9 +223,9 @@ def one_step(kind: str, control: bool) -> Claim:
 
 def engine_step_is_the_formula(kind: str, setting: Setting) -> Finding:
     """The engine's Mirror-Prox (or two of its plain steps) on one transition that never varies, against the formula."""
-    from algorithms.engines.linear import LinearEngine, directions
-    from algorithms.experience.table import TransitionTable
+    from algorithms.fast.linear import LinearEngine, directions
     from algorithms.streams import generator, lane_streams
+    from algorithms.table import TransitionTable
     from algorithms.targets import ValueTarget
 
     table = TransitionTable(

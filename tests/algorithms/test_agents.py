@@ -6,11 +6,11 @@ import torch
 
 from algorithms import rules
 from algorithms.agents import Agent, Players
-from algorithms.engines.mlp import MlpEngine
-from algorithms.engines.replayed import ReplayEngine
-from algorithms.experience.batch import Batch
-from algorithms.experience.replay import Replay, Transitions
+from algorithms.batch import Batch
+from algorithms.fast.mlp import MlpEngine
+from algorithms.fast.replayed import ReplayEngine
 from algorithms.optimisers import Adam
+from algorithms.replay import Replay, Transitions
 from algorithms.rule import Cotangents, rule, uses
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget

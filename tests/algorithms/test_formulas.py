@@ -8,10 +8,10 @@ import pytest
 import torch
 from numpy import tanh as bare_tanh
 
-from algorithms.engines.compiled_loop import rule_as_data
-from algorithms.engines.mlp import MlpEngine
-from algorithms.engines.tensors import TensorBatch
-from algorithms.experience.batch import Batch
+from algorithms.batch import Batch
+from algorithms.fast.compiled_loop import rule_as_data
+from algorithms.fast.mlp import MlpEngine
+from algorithms.fast.tensors import TensorBatch
 from algorithms.formulas import FUNCTIONS, FormulaError
 from algorithms.rule import Cotangents, rule
 from algorithms.streams import generators
@@ -77,7 +77,7 @@ def clipped(delta, u, rho):
 
 def test_an_engine_of_tensors_takes_the_step_of_the_compiled_one():
     """A network without hidden layers is linear: one batch, two engines."""
-    from algorithms.engines.linear import directions
+    from algorithms.fast.linear import directions
 
     rng = np.random.default_rng(1)
     x, x_next = rng.normal(size=(2, 1, 6, 3))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms.engines.network_batches import LARGEST_COMPILED, BatchLearner, Lesson, Update, _Kept, learner_for
-from algorithms.engines.small import SmallEngine
-from algorithms.engines.torch_batches import TorchLearner
-from algorithms.experience.batch import Batch
+from algorithms.batch import Batch
+from algorithms.fast.network_batches import LARGEST_COMPILED, BatchLearner, Lesson, Update, _Kept, learner_for
+from algorithms.fast.small import SmallEngine
+from algorithms.fast.torch_batches import TorchLearner
 from algorithms.policy_iteration import Evaluators
 from algorithms.rules import gtd2, tdc, tdrc
 from algorithms.streams import generators

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.engines import traced
-from algorithms.engines.loop import TorchLoop
-from algorithms.engines.module import ModuleEngine
+from algorithms.fast import traced
+from algorithms.fast.loop import TorchLoop
+from algorithms.fast.module import ModuleEngine
 from algorithms.streams import lane_streams
 from algorithms.targets import ValueTarget
 from harness.plugins import find_problem

@@ -1,6 +1,6 @@
 """GTD2 in plain numpy, one transition at a time, as one writes it first: what the engines' speed is measured against.
 
-tests/algorithms/engines/test_numpy_loops.py holds every loop to the engines' numbers.
+tests/algorithms/fast/test_numpy_loops.py holds every loop to the engines' numbers.
 """
 
 import numpy as np

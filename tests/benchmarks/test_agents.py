@@ -9,7 +9,7 @@ import torch
 
 from algorithms import rules
 from algorithms.agents import Agent, Players
-from algorithms.experience.replay import Replay
+from algorithms.replay import Replay
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.compare.agents import learner, run_spec

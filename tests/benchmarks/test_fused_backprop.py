@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from algorithms.engines.mlp import MlpEngine
+from algorithms.fast.mlp import MlpEngine
 from algorithms.rules import gtd2
 from algorithms.streams import generators
 from harness.cost.peers import SMALL, Network

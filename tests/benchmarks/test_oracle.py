@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from algorithms import rules
-from algorithms.engines.mlp import MlpEngine
+from algorithms.fast.mlp import MlpEngine
 from algorithms.streams import generators
 from harness.oracle.certificates import Dynamics, mean_square
 from harness.oracle.objectives import Objective, flat, mlp

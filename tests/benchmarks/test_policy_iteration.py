@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.engines.mlp import MlpEngine
-from algorithms.experience.batch import Batch
+from algorithms.batch import Batch
+from algorithms.fast.mlp import MlpEngine
 from algorithms.policy_iteration import Evaluators
 from harness.compare.agents import run_spec
 from harness.compare.policy_iteration import learner

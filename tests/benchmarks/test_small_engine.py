@@ -11,7 +11,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from algorithms.engines.small import SmallEngine, SmallLoop
+from algorithms.fast.small import SmallEngine, SmallLoop
 from algorithms.rules import gtd2
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget
@@ -48,8 +48,8 @@ def small_seconds(shape, atoms, lanes, steps, threads=1, one_hot=False, dtype=np
 def torch_loop(shape, atoms, lanes):
     import torch
 
-    from algorithms.engines.loop import TorchLoop
-    from algorithms.engines.mlp import MlpEngine
+    from algorithms.fast.loop import TorchLoop
+    from algorithms.fast.mlp import MlpEngine
 
     torch.set_num_threads(1)
     problem, inputs = _place(shape, False)

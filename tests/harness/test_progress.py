@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from algorithms import draws
 from algorithms.compiling import Compiled, cache_folder, source_stamp
-from algorithms.experience import draws
 from harness.commands.progress import COMPILING, Ticker, compiled_before, progress
 
 

@@ -92,8 +92,8 @@ def test_a_catcher_says_what_it_is():
 
 
 def test_compiled_code_is_made_anew_exactly_where_the_stamp_says():
-    assert compiles_anew(ROOT, "algorithms/engines/kernels.py")
-    assert compiles_anew(ROOT, "algorithms/experience/draws.py")
+    assert compiles_anew(ROOT, "algorithms/fast/kernels.py")
+    assert compiles_anew(ROOT, "algorithms/draws.py")
     assert not compiles_anew(ROOT, "algorithms/rules.py")
     assert not compiles_anew(ROOT, "harness/cost/touches.py")
     assert not compiles_anew(ROOT, RULE_FILE)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats, Integers
-from algorithms.engines.linear import LinearEngine
-from algorithms.experience.table import Sampler, TransitionTable
+from algorithms.fast.linear import LinearEngine
 from algorithms.rule import Rule
 from algorithms.rules import gtd2, tdc
 from algorithms.stepping import Constant, project_ball
 from algorithms.streams import lane_streams
+from algorithms.table import Sampler, TransitionTable
 from harness.oracle.moments import Expected
 from suites.engines.curves import TIMES, Case, exact_curve, weighed
 from tests.suites.agreement import PILOT, Summary, countable, summary

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms.engines.replayed import ReplayEngine
+from algorithms.fast.replayed import ReplayEngine
 from algorithms.streams import lane_streams
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from algorithms.engines import mlp
+from algorithms.fast import mlp
 from algorithms.rule import Cotangents, Promise, Rule
 from algorithms.rules import gtd2
 from harness.cost import peers, touches

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import t as student
 
 from algorithms import rules
-from algorithms.engines.linear import directions
-from algorithms.experience.table import Sampler
+from algorithms.fast.linear import directions
 from algorithms.streams import generator, lane_streams
+from algorithms.table import Sampler
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.objectives import Objective, linear
 from harness.plugins import find_problem, installed
@@ -84,7 +84,7 @@ def test_collision_has_its_published_value_and_features():
 
 def test_the_spiral_has_its_published_drift():
     """TD's drift is +0.09958‖V‖², at any θ; with the last two of b swapped it is not positive."""
-    from algorithms.engines.module import ModuleEngine
+    from algorithms.fast.module import ModuleEngine
     from algorithms.targets import ValueTarget
     from harness.oracle.objectives import module
     from suites.problems.counterexamples import SPIRAL_A, SPIRAL_B

@@ -113,7 +113,7 @@ TARGET = "algorithms.targets.CdfTarget.shift"
 
 
 def sabotage_h_sign(monkeypatch):
-    from algorithms.engines.heads import CdfHead
+    from algorithms.fast.heads import CdfHead
 
     right = CdfHead.backward
 
@@ -131,8 +131,8 @@ def sabotage_transpose(monkeypatch):
 
 
 def sabotage_next_state(monkeypatch):
-    from algorithms.experience.batch import Batch
-    from algorithms.experience.table import TransitionTable
+    from algorithms.batch import Batch
+    from algorithms.table import TransitionTable
 
     right = TransitionTable.batch
 
@@ -144,14 +144,14 @@ def sabotage_next_state(monkeypatch):
 
 
 def sabotage_step_sizes(monkeypatch):
-    import algorithms.engines.mlp as mlp
+    import algorithms.fast.mlp as mlp
 
     right = mlp.step_factors
     monkeypatch.setattr(mlp, "step_factors", lambda a, b, *rest: right(a, a, *rest))
 
 
 def sabotage_linear_step_sizes(monkeypatch):
-    from algorithms.engines.linear import LinearEngine
+    from algorithms.fast.linear import LinearEngine
 
     right = LinearEngine.run
     monkeypatch.setattr(
@@ -160,7 +160,7 @@ def sabotage_linear_step_sizes(monkeypatch):
 
 
 def sabotage_mirror_prox(monkeypatch):
-    from algorithms.engines.linear import LinearEngine
+    from algorithms.fast.linear import LinearEngine
 
     right = LinearEngine.run
 

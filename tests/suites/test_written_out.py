@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms import agents, optimisers, rule, stepping, streams
-from algorithms.engines import linear, module, replayed, traced
-from algorithms.experience import replay
+from algorithms import agents, optimisers, replay, rule, stepping, streams
+from algorithms.fast import linear, module, replayed, traced
 from algorithms.policy_iteration import Evaluators
 from harness.compare import agreement
 from harness.judging.claims import Setting

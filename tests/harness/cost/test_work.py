@@ -6,9 +6,9 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms import rules
-from algorithms.engines.linear import directions
-from algorithms.engines.small import SmallEngine
-from algorithms.experience.batch import Batch
+from algorithms.batch import Batch
+from algorithms.fast.linear import directions
+from algorithms.fast.small import SmallEngine
 from algorithms.targets import CdfTarget
 from harness.cost import touches
 from harness.cost.peers import Literal, Network, backprop, explicit_hessian, explicit_jacobian, mlp_step, module_step

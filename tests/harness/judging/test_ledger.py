@@ -157,7 +157,7 @@ def test_a_check_without_a_seed_is_one_job_for_all_seeds_and_reads_none():
 @pytest.mark.slow
 def test_an_exact_claim_samples_nothing(monkeypatch):
     """No lane is simulated for a claim that says so, in any suite."""
-    from algorithms.engines.linear import LinearEngine
+    from algorithms.fast.linear import LinearEngine
     from harness.runs import trial
 
     def refuse(*_, **__):

@@ -6,7 +6,7 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from algorithms import rules
-from algorithms.engines.linear import LinearEngine, directions
+from algorithms.fast.linear import LinearEngine, directions
 from algorithms.rule import Cotangents, rule
 from algorithms.streams import lane_streams
 from algorithms.targets import ValueTarget

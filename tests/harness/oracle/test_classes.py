@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from algorithms import rules
-from algorithms.engines.linear import LinearEngine
-from algorithms.experience.table import TransitionTable
+from algorithms.fast.linear import LinearEngine
 from algorithms.streams import lane_streams
+from algorithms.table import TransitionTable
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.oracle.certificates import (
     Certificate,

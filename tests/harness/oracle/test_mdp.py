@@ -88,8 +88,8 @@ def test_return_laws_are_laws_with_the_right_moments(options):
 
 def test_moments_agree_with_simulated_returns():
     """Boyan's chain: 20 000 episodes from state 0, mean and variance within five standard errors."""
-    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
+    from algorithms.table import Sampler
 
     mdp = find_problem("boyan").mdp
     sampler = Sampler(mdp.table, lane_streams(0, range(20_000)))

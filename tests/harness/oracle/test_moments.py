@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms import rules
-from algorithms.engines.linear import directions
+from algorithms.fast.linear import directions
 from algorithms.rule import Cotangents, rule
 from algorithms.stepping import RobbinsMonro
 from algorithms.targets import CdfTarget, ValueTarget

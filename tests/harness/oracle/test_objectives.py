@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.engines.linear import directions
-from algorithms.engines.mlp import MlpEngine
-from algorithms.engines.module import ModuleEngine
+from algorithms.fast.linear import directions
+from algorithms.fast.mlp import MlpEngine
+from algorithms.fast.module import ModuleEngine
 from algorithms.rule import Cotangents, rule
 from algorithms.streams import generators
 from algorithms.targets import ValueTarget
@@ -172,8 +172,8 @@ def spiral_parts(theta):
 
 def run_spiral(each, steps, alpha, beta, lanes=20, seed=0):
     """(RMS V at the end, its running maximum), with every lane's own transitions."""
-    from algorithms.experience.table import Sampler
     from algorithms.streams import lane_streams
+    from algorithms.table import Sampler
 
     table = find_problem("spiral").mdp.table
     outcomes = Sampler(table, lane_streams(seed, range(lanes))).draw(steps)
@@ -192,7 +192,7 @@ def run_spiral(each, steps, alpha, beta, lanes=20, seed=0):
 
 
 def test_the_spirals_closed_form_is_the_module_engine():
-    from algorithms.engines.loop import TorchLoop
+    from algorithms.fast.loop import TorchLoop
     from algorithms.streams import lane_streams
 
     problem = find_problem("spiral")

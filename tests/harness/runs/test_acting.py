@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms.experience.replay import Replay
+from algorithms.replay import Replay
 from harness.compare import policy_iteration
 from harness.compare.agents import checkpoints, learner, run_spec
 from harness.runs.acting import NAMES, Acting

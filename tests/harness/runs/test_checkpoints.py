@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from algorithms.agents import Players
-from algorithms.experience.replay import Replay
 from algorithms.optimisers import Adam
+from algorithms.replay import Replay
 from algorithms.state import refill
 from harness.runs import checkpoints
 from harness.runs.acting import Book, _Play

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from algorithms.digest import digest
-from algorithms.engines.compiled_loop import rule_as_data
+from algorithms.fast.compiled_loop import rule_as_data
 from algorithms.rule import Cotangents, Rule, rule
 from harness.oracle.problem import Problem
 from harness.plugins import find_problem

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from algorithms.engines.compiled_loop import rule_as_data
+from algorithms.fast.compiled_loop import rule_as_data
 from harness.judging.conformance import examine
 from harness.runs.rule_files import reference, resolve
 

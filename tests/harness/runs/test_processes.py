@@ -172,7 +172,7 @@ def _spin():
 
 
 def test_what_is_compiled_on_the_way_is_not_counted(tmp_path, monkeypatch):
-    from algorithms.engines.linear import LinearEngine
+    from algorithms.fast.linear import LinearEngine
 
     run, calls = LinearEngine.run, []
 

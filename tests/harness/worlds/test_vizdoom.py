@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.experience.replay import Replay
+from algorithms.replay import Replay
 from algorithms.streams import lane_streams
 from harness.compare.agents import learner, run_spec
 from harness.runs.acting import Acting

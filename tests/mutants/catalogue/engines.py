@@ -2,9 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
-KERNELS = "algorithms/engines/kernels.py"
-LINEAR = "algorithms/engines/linear.py"
-LOOP = "algorithms/engines/compiled_loop.py"
+KERNELS = "algorithms/fast/kernels.py"
+LINEAR = "algorithms/fast/linear.py"
+LOOP = "algorithms/fast/compiled_loop.py"
 
 MUTANTS = (
     Mutant(
@@ -116,7 +116,7 @@ MUTANTS = (
         "return g_theta, g_w - rule.w_decay * w",
         (
             "claim:engines/linear/collision/value/gtd2/written-out",
-            "test:tests/algorithms/engines/test_conformance.py::test_linear_directions_are_the_oracle",
+            "test:tests/algorithms/fast/test_conformance.py::test_linear_directions_are_the_oracle",
         ),
     ),
     Mutant(
@@ -154,7 +154,7 @@ MUTANTS = (
         (
             "claim:engines/linear/deaths",
             (
-                "test:tests/algorithms/engines/test_linear_runs.py"
+                "test:tests/algorithms/fast/test_linear_runs.py"
                 "::test_a_lane_that_overflows_is_dated_and_leaves_its_neighbours_alone"
             ),
         ),

@@ -2,8 +2,8 @@
 
 from tests.mutants.mutant import Mutant
 
-TABLE = "algorithms/experience/table.py"
-DRAWS = "algorithms/experience/draws.py"
+TABLE = "algorithms/table.py"
+DRAWS = "algorithms/draws.py"
 STREAMS = "algorithms/streams.py"
 
 MUTANTS = (
@@ -110,7 +110,7 @@ MUTANTS = (
         "words = [0 * root >> shift & _WORD",
         (
             "claim:engines/streams/numpy",
-            "test:tests/algorithms/experience/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",
+            "test:tests/algorithms/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",
         ),
     ),
     Mutant(
@@ -120,7 +120,7 @@ MUTANTS = (
         "found = _MIX_LEFT * x + _MIX_RIGHT * y",
         (
             "claim:engines/streams/numpy",
-            "test:tests/algorithms/experience/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",
+            "test:tests/algorithms/test_streams.py::test_all_lanes_at_once_are_numpys_one_by_one",
         ),
     ),
     Mutant(
@@ -130,10 +130,7 @@ MUTANTS = (
         "return np.random.SeedSequence(0, spawn_key=tuple(int(part) for part in key))",
         (
             "claim:engines/streams/numpy",
-            (
-                "test:tests/algorithms/experience/test_sampler.py"
-                "::test_named_axes_make_streams_that_do_not_depend_on_their_order"
-            ),
+            ("test:tests/algorithms/test_sampler.py::test_named_axes_make_streams_that_do_not_depend_on_their_order"),
         ),
     ),
     Mutant(
@@ -143,10 +140,7 @@ MUTANTS = (
         'str(value)) for name, value in axes.items() if name == "lane_seed")',
         (
             "claim:engines/streams/numpy",
-            (
-                "test:tests/algorithms/experience/test_sampler.py"
-                "::test_named_axes_make_streams_that_do_not_depend_on_their_order"
-            ),
+            ("test:tests/algorithms/test_sampler.py::test_named_axes_make_streams_that_do_not_depend_on_their_order"),
         ),
     ),
 )

@@ -2,8 +2,8 @@
 
 from tests.mutants.mutant import Mutant
 
-HEADS = "algorithms/engines/heads.py"
-ACTIVATIONS = "algorithms/engines/activations.py"
+HEADS = "algorithms/fast/heads.py"
+ACTIVATIONS = "algorithms/fast/activations.py"
 
 MUTANTS = (
     Mutant(

@@ -2,8 +2,8 @@
 
 from tests.mutants.mutant import Mutant
 
-KERNELS = "algorithms/engines/kernels.py"
-LOOP = "algorithms/engines/compiled_loop.py"
+KERNELS = "algorithms/fast/kernels.py"
+LOOP = "algorithms/fast/compiled_loop.py"
 
 AVERAGING = (
     "            if moves.averaging and half == halves - 1:  # average the point whose field moves the iterate\n"
@@ -126,7 +126,7 @@ MUTANTS = (
         "snapshots.at[due] == now + (now > 0):",
         (
             "claim:engines/linear/by-hand",
-            "test:tests/algorithms/engines/test_linear_runs.py::test_a_run_is_the_run_written_out",
+            "test:tests/algorithms/fast/test_linear_runs.py::test_a_run_is_the_run_written_out",
         ),
     ),
     Mutant(
@@ -144,7 +144,7 @@ MUTANTS = (
         (
             "claim:engines/linear/deaths",
             (
-                "test:tests/algorithms/engines/test_linear_runs.py"
+                "test:tests/algorithms/fast/test_linear_runs.py"
                 "::test_a_lane_that_overflows_is_dated_and_leaves_its_neighbours_alone"
             ),
         ),

@@ -2,8 +2,8 @@
 
 from tests.mutants.mutant import Mutant
 
-DRAWS = "algorithms/experience/draws.py"
-LOOP = "algorithms/engines/kernels.py"
+DRAWS = "algorithms/draws.py"
+LOOP = "algorithms/fast/kernels.py"
 KERNELS = "harness/oracle/moment_kernels.py"
 MOMENTS = "harness/oracle/moments.py"
 CURVES = "suites/engines/curves.py"

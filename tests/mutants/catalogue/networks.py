@@ -2,10 +2,10 @@
 
 from tests.mutants.mutant import Mutant
 
-MLP = "algorithms/engines/mlp.py"
-MODULE = "algorithms/engines/module.py"
-TRACED = "algorithms/engines/traced.py"
-TENSORS = "algorithms/engines/tensors.py"
+MLP = "algorithms/fast/mlp.py"
+MODULE = "algorithms/fast/module.py"
+TRACED = "algorithms/fast/traced.py"
+TENSORS = "algorithms/fast/tensors.py"
 
 MUTANTS = (
     Mutant(
@@ -140,7 +140,7 @@ MUTANTS = (
         "at = theta",
         (
             "claim:engines/module/depth=1,tanh,pinned/greedy_gq(eta=0.5)/written-out",
-            "test:tests/algorithms/engines/test_conformance.py::test_mlp_engine_equals_module_engine",
+            "test:tests/algorithms/fast/test_conformance.py::test_mlp_engine_equals_module_engine",
         ),
     ),
     Mutant(
@@ -164,7 +164,7 @@ MUTANTS = (
         "return -alpha, beta, 1.0 - beta * decay",
         (
             "claim:engines/mlp/own-sizes",
-            "test:tests/algorithms/engines/test_conformance.py::test_a_step_is_its_directions",
+            "test:tests/algorithms/fast/test_conformance.py::test_a_step_is_its_directions",
         ),
     ),
     Mutant(
@@ -181,7 +181,7 @@ MUTANTS = (
         "return -b / batch, b / batch, (1.0 - b * decay) if decay else 1.0",
         (
             "claim:engines/mlp/own-sizes",
-            "test:tests/algorithms/engines/test_conformance.py::test_a_step_is_its_directions",
+            "test:tests/algorithms/fast/test_conformance.py::test_a_step_is_its_directions",
         ),
     ),
 )

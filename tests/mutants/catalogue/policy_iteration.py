@@ -2,9 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
-CHOOSING = "algorithms/engines/choosing.py"
+CHOOSING = "algorithms/fast/choosing.py"
 POLICIES = "algorithms/policy_iteration.py"
-BATCHES = "algorithms/engines/network_batches.py"
+BATCHES = "algorithms/fast/network_batches.py"
 ITERATING = "harness/runs/iterating.py"
 LINEARISED = "harness/oracle/linearised.py"
 POLES = "suites/problems/cartpole.py"

@@ -2,10 +2,10 @@
 
 from tests.mutants.mutant import Mutant
 
-KERNELS = "algorithms/engines/network_kernels.py"
-HEADS = "algorithms/engines/network_heads.py"
-SMALL = "algorithms/engines/small.py"
-ELEMENTARY = "algorithms/engines/elementary.py"
+KERNELS = "algorithms/fast/network_kernels.py"
+HEADS = "algorithms/fast/network_heads.py"
+SMALL = "algorithms/fast/small.py"
+ELEMENTARY = "algorithms/fast/elementary.py"
 
 MUTANTS = (
     Mutant(
@@ -99,7 +99,7 @@ MUTANTS = (
         "            if h != 0.0:",
         (
             "claim:engines/small/loop/plain/tdrc(kappa=0.5)",
-            "test:tests/algorithms/engines/test_small.py::test_a_run_is_the_torch_loops",
+            "test:tests/algorithms/fast/test_small.py::test_a_run_is_the_torch_loops",
         ),
     ),
     Mutant(
@@ -165,7 +165,7 @@ MUTANTS = (
         "0.5 / math.sqrt(rows)",
         (
             "claim:engines/run/mlp/gtd2/path",
-            "test:tests/algorithms/engines/test_small.py::test_first_weights_are_the_mlp_engines",
+            "test:tests/algorithms/fast/test_small.py::test_first_weights_are_the_mlp_engines",
         ),
     ),
     Mutant(
@@ -182,7 +182,7 @@ MUTANTS = (
         "    q = 1.0 / 39916800.0\n",
         (
             "claim:engines/small/elementary",
-            "test:tests/algorithms/engines/test_elementary.py::test_within_units_of_the_last_digit",
+            "test:tests/algorithms/fast/test_elementary.py::test_within_units_of_the_last_digit",
         ),
     ),
 )

@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 STEPPING = "algorithms/stepping.py"
-LOOP = "algorithms/engines/loop.py"
+LOOP = "algorithms/fast/loop.py"
 
 MUTANTS = (
     Mutant(
@@ -107,7 +107,7 @@ MUTANTS = (
         "            done = 0\n",
         (
             "claim:engines/module/by-hand",
-            "test:tests/algorithms/engines/test_loop.py::test_parts_of_a_run_join",
+            "test:tests/algorithms/fast/test_loop.py::test_parts_of_a_run_join",
         ),
     ),
     Mutant(
@@ -145,7 +145,7 @@ MUTANTS = (
         "",
         (
             "claim:engines/module/deaths",
-            "test:tests/algorithms/engines/test_loop.py::test_deaths_have_the_linear_engines_dates",
+            "test:tests/algorithms/fast/test_loop.py::test_deaths_have_the_linear_engines_dates",
         ),
     ),
 )

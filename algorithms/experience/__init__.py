@@ -1,1 +1,0 @@
-"""What learners see: transitions, from a table or in batches."""

@@ -1,0 +1,159 @@
+"""The module engine: any nn.Module, with torch.func. Short and general; the reference for the other two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import functional_call, grad, jvp, stack_module_state, vmap
+
+from algorithms.batch import Batch
+from algorithms.checks import at_least
+from algorithms.fast.heads import temporal_difference
+from algorithms.fast.tensors import Parts, TensorBatch, step_factors
+from algorithms.fast.traced import Traced
+from algorithms.rule import Rule
+from algorithms.targets import Shift
+
+Parameters = dict[str, Tensor]
+
+
+@contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """Torch's global stream, from which networks draw their first weights, begins at a seed; then it is put back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+class ModuleEngine:
+    """One rule on copies of a module that maps inputs [batch, …] to predictions [batch, n].
+
+    For a CDF the module must return CDF values, or `predict` makes them from logits, as CdfHead.predict does. With
+    `actions` the module returns [batch, actions · logits], and a batch says which action was taken; the next one is
+    greedy in `value`, [..., n] → [...] of predictions (a target's mean), if the batch does not say it.
+    """
+
+    # What an agent's engine may leave out, where a probe of its rule found zeros; here nothing is left out.
+    uses_w, follows = True, True
+    metric = "cramer"  # or kl, for a rule without w
+
+    def __init__(
+        self,
+        rule: Rule,
+        module: torch.nn.Module,
+        predict: Callable[[Tensor], Tensor] | None = None,
+        actions: int = 1,
+        value: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        at_least("actions", actions, 1)
+        self.rule, self.module, self.actions = rule, module, actions
+        self._head = predict or (lambda y: y)
+        self._value = value or (lambda f: f[..., 0])
+        self._lanes = Traced(vmap(grad(self._objective, argnums=(0, 1), has_aux=True)))
+
+    def predict(self, y: Tensor) -> Tensor:
+        """f from what the module returns: [..., n], or [..., actions, n]."""
+        return self._head(y if self.actions == 1 else y.unflatten(-1, (self.actions, -1)))
+
+    def init(self, lanes: int, modules: Sequence[torch.nn.Module] | None = None) -> Parameters:
+        """The parameters of the lanes' modules, or of the engine's own for every lane: name → [lanes, …]."""
+        stacked, _ = stack_module_state(list(modules or [self.module] * lanes))
+        return {name: value.detach().clone() for name, value in stacked.items()}
+
+    def zeros(self, like: Parameters) -> Parameters:
+        """Auxiliary weights w = 0."""
+        return {name: torch.zeros_like(value) for name, value in like.items()}
+
+    def predict_all(self, theta: Parameters, x: Tensor) -> Tensor:
+        """f at x [batch, …] in every lane: [lanes, batch, n], or [lanes, batch, actions, n]."""
+        lane = vmap(lambda parameters: self.predict(functional_call(self.module, parameters, (x,))))
+        found: Tensor = lane(theta)
+        return found
+
+    def directions(self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch) -> tuple[Parameters, Parameters]:
+        """(G_θ, G_w − κw), averaged over the batch of each lane."""
+        g_theta, g_w, _ = self.directions_and_parts(theta, w, batch)
+        return g_theta, g_w
+
+    def step(self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch, alpha: Any, beta: Any) -> Parts:
+        """θ ← θ − αG_θ, w ← w + β(G_w − κw), in place. Returns δ, u, p, t, q."""
+        g_theta, g_w, parts = self.directions_and_parts(theta, w, batch)
+        minus_alpha, plus_beta, _ = step_factors(alpha, beta, 0.0, 1, next(iter(theta.values())).dtype)
+        for name in theta:
+            shape = (-1, *[1] * (theta[name].dim() - 1))
+            for whole, factor, part in ((theta, minus_alpha, g_theta), (w, plus_beta, g_w)):
+                scale = factor.reshape(shape) if isinstance(factor, Tensor) else factor
+                whole[name].add_(scale * part[name])
+        return parts
+
+    def directions_and_parts(
+        self, theta: Parameters, w: Parameters, batch: Batch | TensorBatch, frozen: Parameters | None = None
+    ) -> tuple[Parameters, Parameters, Parts]:
+        """(G_θ, G_w − κw) and δ, u, p, t, q. frozen: the weights that next predictions are made with, if not θ."""
+        data = TensorBatch.of(batch, next(iter(theta.values())).dtype)
+        shift = (data.shift.row, data.shift.weight, data.shift.constant)
+        given = tuple(part for part in (data.action, data.next_action) if part is not None)
+        if self.actions == 1:
+            given = ()
+        elif data.action is None:
+            raise ValueError(f"batch.action must be given when actions={self.actions}, got None")
+        (g_theta, g_w), parts = self._lanes(theta, w, frozen or {}, data.x, data.x_next, shift, data.rho, given)
+        if self.rule.w_decay:
+            g_w = {name: g_w[name] - self.rule.w_decay * w[name] for name in g_w}
+        return g_theta, g_w, parts
+
+    def _objective(
+        self,
+        theta: Parameters,
+        w: Parameters,
+        frozen: Parameters,
+        x: Tensor,
+        x_next: Tensor,
+        shift: tuple[Tensor, ...],
+        rho: Tensor,
+        given: tuple[Tensor, ...],
+    ) -> tuple[Tensor, Parts]:
+        """Σ p·f + t·g + q·u with the cotangents held constant: its gradient is (G_θ, G_w).
+
+        given   the action, and the next one if the batch says it  [batch]
+        """
+
+        def outputs(parameters: Parameters, inputs: Tensor) -> Tensor:
+            y = functional_call(self.module, parameters, (inputs,))
+            return y.unflatten(-1, (self.actions, -1)) if given else y
+
+        def taken(parameters: Parameters) -> Tensor:
+            y = outputs(parameters, x)
+            return _chosen(y, given[0]) if given else y
+
+        still = {name: value.detach() for name, value in theta.items()}
+        y = f = u = None
+        if self.uses_w:  # without curvature u must not depend on θ: its tangent is taken at a detached θ
+            at = theta if self.rule.curvature else still
+            f, u = jvp(lambda parameters: self._head(taken(parameters)), (at,), (w,))[:2]
+        if f is None or u is None or not self.rule.curvature:
+            y = taken(theta)
+            f = self._head(y)
+        u = torch.zeros_like(f) if u is None else u
+        maps = Shift(*shift)
+        f_next = self._head(outputs(frozen or (theta if self.follows else still), x_next))
+        if given:
+            following = given[1] if len(given) > 1 else self._value(f_next.detach()).argmax(-1)
+            f_next = _chosen(f_next, following)
+        delta = temporal_difference(maps, f, f_next)
+        p, t, q = self.rule(delta.detach(), u.detach(), rho)
+        parts = (delta.detach(), u.detach(), p, t, q)
+        if self.metric == "kl" and y is not None:  # KL's cotangent, through softmax: the differences of p
+            ends = torch.zeros_like(p[..., :1])
+            return (torch.diff(p, dim=-1, prepend=ends, append=ends) * y).sum() / x.shape[0], parts
+        total = (p * f).sum() + (t * maps.apply(f_next)).sum() + (q * u).sum()
+        return total / x.shape[0], parts
+
+
+def _chosen(f: Tensor, action: Tensor) -> Tensor:
+    """[batch, n] of [batch, actions, n]: the prediction of each sample's action."""
+    return torch.take_along_dim(f, action[:, None, None], 1)[:, 0]

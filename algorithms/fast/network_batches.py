@@ -1,0 +1,183 @@
+"""The small engine on transitions from outside: one update of every lane a call, for learners that act in a world.
+
+One transition a lane goes straight into θ and w. The directions of several are added up first, and then applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numba import types
+
+from algorithms.checks import Floats, Integers, finite
+from algorithms.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
+from algorithms.fast.compiled_loop import rule_as_data
+from algorithms.fast.kernels import Lookup, RuleFunction, Sample, Samples, project
+from algorithms.fast.network_heads import at_the_head, atoms_of
+from algorithms.fast.network_kernels import Network, collect, descend, forward, room, units_of
+from algorithms.fast.small import SmallEngine
+
+
+class Update(NamedTuple):
+    """Step sizes  [lanes], κ, Γ's radius; the number of the step, and when each lane died  [lanes]."""
+
+    alpha: Floats1
+    beta: Floats1
+    w_decay: Number
+    radius: Number
+    now: Integer
+    died: Integers1
+
+
+@compiled(
+    Reals3, Reals3, Samples, Lookup, Network, RuleFunction, Update, Reals3, Reals2, Reals2,
+    fastmath=True, bare=True,
+)  # fmt: skip
+def learn_lanes(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):
+    """Samples are ordered lane by lane. sums  [2, 1, d]: room for the directions of θ and w."""
+    unit, atom = units_of(unit_rows), atoms_of(atom_rows)
+    lanes = theta.shape[0]
+    each = data.x.shape[0] // lanes
+    for lane in range(lanes):
+        if update.died[lane] >= 0:
+            continue
+        alpha, beta = update.alpha[lane], update.beta[lane]
+        keep, healthy = 1.0 - beta * update.w_decay, True
+        if each > 1:
+            for i in range(sums.shape[2]):
+                sums[0, 0, i], sums[1, 0, i] = 0.0, 0.0
+        for i in range(lane * each, (lane + 1) * each):
+            at = Sample(i, i, lookup.pair[i], lookup.ratio[i], lookup.rho[i])
+            forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
+            if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
+                healthy = False
+                break
+            if each == 1:
+                descend(theta[lane, 0], w[lane, 0], net, unit, alpha, beta, keep)
+            else:
+                collect(theta[lane, 0], w[lane, 0], sums[0, 0], sums[1, 0], net, unit)
+        if not healthy:
+            update.died[lane] = update.now
+            theta[lane, :, :] = np.nan
+            w[lane, :, :] = np.nan
+            continue
+        if each > 1:
+            for i in range(sums.shape[2]):
+                theta[lane, 0, i] -= alpha / each * sums[0, 0, i]
+                w[lane, 0, i] = keep * w[lane, 0, i] + beta / each * sums[1, 0, i]
+        if update.radius < np.inf:
+            project(theta[lane], update.radius)
+            project(w[lane], update.radius)
+
+
+class Lesson(NamedTuple):
+    """Transitions:  x, x_next  [lanes, count, k]   reward, discount, rho  [lanes, count]."""
+
+    x: Floats
+    x_next: Floats
+    reward: Floats
+    discount: Floats
+    rho: Floats
+
+
+class BatchLearner:
+    """A small engine that is handed its transitions. What a reward, a discount or a ratio leads to is kept."""
+
+    def __init__(self, engine: SmallEngine) -> None:
+        self.engine = engine
+        self._room = (np.zeros((2, 1, engine.weights), engine.dtype), *room(engine.network, engine.target.outputs + 1))
+        self._function = rule_as_data(engine.rule, np.ones(1))[1]
+        self._shifts, self._ratios = _Kept(self._shift), _Kept(self._coefficients)
+
+    def _shift(self, keys: Floats) -> tuple[Any, ...]:
+        made = self.engine.target.shift(*keys.T)
+        return made.row, made.weight, made.constant
+
+    def _coefficients(self, keys: Floats) -> tuple[Any, ...]:
+        return (rule_as_data(self.engine.rule, keys[:, 0])[0],)
+
+    def learn(self, theta: Floats, w: Floats, lesson: Lesson, update: Update) -> None:
+        """θ and w of every lane, in place; a lane with a number that is not finite is dated, and left alone."""
+        engine, k = self.engine, lesson.x.shape[2]
+        pair = self._shifts.find(lesson.reward, lesson.discount)
+        ratio = self._ratios.find(lesson.rho, lesson.rho)
+        row, weight, constant = self._shifts.arrays
+        (coefficients,) = self._ratios.arrays
+        data = Samples(
+            lesson.x.reshape(-1, k), lesson.x_next.reshape(-1, k), row, weight, constant, engine.rule.linear,
+            coefficients,
+        ).of(engine.dtype)  # fmt: skip
+        lookup = Lookup(pair, ratio, lesson.rho.reshape(-1))
+        learn_lanes.of(engine.dtype)(theta, w, data, lookup, engine.network, self._function, update, *self._room)
+
+
+# Weights times transitions from which one update is faster as matrix products over the batch: at 64-128-128-50 between
+# 1.0 and 2.0 million with one lane, 0.1 and 0.5 with twelve; at 64-512-512-50 and 32 transitions by a factor of three.
+# The number of lanes does not decide: a lane's numbers must not depend on it (docs/measuring.md, "The small engine").
+LARGEST_COMPILED = 1_000_000
+
+
+class Learner(Protocol):
+    """What updates lanes from a lesson."""
+
+    def learn(self, theta: Floats, w: Floats, lesson: Lesson, update: Update) -> None:
+        """θ and w of every lane, in place."""
+
+
+def learner_for(engine: SmallEngine, batch: int) -> Learner:
+    """The faster one for lessons of `batch` transitions."""
+    if batch == 1 or engine.weights * batch <= LARGEST_COMPILED:
+        return BatchLearner(engine)
+    from algorithms.fast.torch_batches import TorchLearner
+
+    return TorchLearner(engine)
+
+
+class _Kept:
+    """Rows of arrays by the two numbers that they are made from, made when they are first asked for.
+
+    A world with few rewards asks for a handful; with many, the table is begun anew when it is full.
+    """
+
+    FULL = 1024
+
+    def __init__(self, make: Callable[[Floats], tuple[Any, ...]]) -> None:
+        self._make = make
+        self._keys = np.empty((0, 2))
+        self.arrays: tuple[Any, ...] = ()
+
+    def find(self, first: Floats, second: Floats) -> Integers:
+        """The row of each pair."""
+        first, second = np.ravel(first), np.ravel(second)
+        out = np.empty(len(first), dtype=np.int64)
+        if not _rows(self._keys, first, second, out):
+            self._add(np.unique(np.stack([first, second], axis=1), axis=0))
+            _rows(self._keys, first, second, out)
+        return out
+
+    def _add(self, asked: Floats) -> None:
+        """Those of the pairs that are not here yet; if all do not fit, only what is asked for stays."""
+        finite("rewards, discounts and ratios", asked)
+        here = set(map(tuple, self._keys.tolist()))
+        new = np.array([pair for pair in asked.tolist() if tuple(pair) not in here])
+        if len(here) + len(new) > self.FULL:
+            self._keys, self.arrays, new = np.empty((0, 2)), (), asked
+        rows = self._make(new)
+        self.arrays = tuple(map(np.concatenate, zip(self.arrays, rows, strict=True))) if self.arrays else rows
+        self._keys = np.concatenate([self._keys, new])
+
+
+@compiled(Floats2, Floats1, Floats1, Integers1, returns=types.boolean)
+def _rows(keys, first, second, out):
+    """Which row of keys each pair is; whether all are there."""
+    for i in range(first.shape[0]):
+        out[i] = -1
+        for row in range(keys.shape[0]):
+            if keys[row, 0] == first[i] and keys[row, 1] == second[i]:
+                out[i] = row
+                break
+        if out[i] < 0:
+            return False
+    return True

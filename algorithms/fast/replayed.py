@@ -1,0 +1,121 @@
+"""The engine of agents: stacked networks with an output per action, on batches of replayed transitions.
+
+θ and w are flat, [lanes, d], so that an optimiser is one pass over them. A rule that uses w or follows x' goes through
+the mlp engine's stack of three; any other is plain backprop, with its next predictions from itself or a frozen copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Unpack
+
+import numpy as np
+import torch
+
+from algorithms.checks import Floats
+from algorithms.fast import batch_heads, batch_values, network_heads
+from algorithms.fast.batch_passes import BatchPass
+from algorithms.fast.compiled_loop import rule_as_data
+from algorithms.fast.layers import Shape
+from algorithms.fast.mlp import MlpEngine, Weights
+from algorithms.fast.small import ACTIVATIONS
+from algorithms.names import look_up
+from algorithms.replay import Transitions
+from algorithms.rule import Rule, uses
+from algorithms.targets import CdfTarget, Target
+
+METRICS = ("cramer", "kl")
+
+
+def check_metric(metric: str, rule: Rule, target: Target, pinned: bool = False) -> None:
+    """KL compares laws, and its cotangent is known for a rule that is plain backprop."""
+    look_up("metric", metric, dict.fromkeys(METRICS))
+    if metric == "kl" and not isinstance(target, CdfTarget):
+        raise ValueError("metric 'kl' compares laws: the target must be 'cdf', got 'value'")
+    if metric == "kl" and (any(uses(rule)) or pinned):
+        raise ValueError(f"metric 'kl' is for rules without w on free logits, got {rule.name!r}")
+
+
+class ReplayEngine(MlpEngine):
+    """One rule on networks `sizes` = (observations, hidden …), with `actions` outputs of the target's."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        sizes: Sequence[int],
+        target: Target,
+        metric: str = "cramer",
+        dtype: torch.dtype = torch.float32,
+        **shape: Unpack[Shape],
+    ) -> None:
+        super().__init__(rule, sizes, target, dtype, **shape)
+        check_metric(metric, rule, target, self.pinned)
+        self.uses_w, self.follows = uses(rule)
+        coefficients, self._function = rule_as_data(rule, np.ones(1))
+        head, support, projection = network_heads.VALUE, np.zeros(0), 0
+        if isinstance(target, CdfTarget):
+            head, support = network_heads.CDF + self.pinned, target.support
+            projection = batch_heads.PROJECTIONS.index(target.projection)
+        self.setup = batch_heads.Setup(
+            head, self.actions, projection, metric == "kl", rule.curvature, self.uses_w or self.follows, rule.linear,
+            coefficients, support,
+        )  # fmt: skip
+        self.stack = batch_values.Stack(
+            np.array(self.sizes), ACTIVATIONS[self.activation_name], head, self.actions, support
+        )
+        self.shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
+        self.weights = sum(rows * columns for rows, columns in self.shapes)
+        self._views: dict[tuple[int, tuple[int, ...]], Weights] = {}
+        self._kept: dict[tuple[str, int], Any] = {}
+        self._passes: dict[int, BatchPass] = {}
+
+    def start(self, streams: Sequence[np.random.Generator]) -> Any:
+        """Random weights, [lanes, d]; each lane uses its own stream."""
+        return np.concatenate([layer.flatten(1).numpy() for layer in self.init(streams)], axis=1)
+
+    def layers(self, flat: Any) -> Weights:
+        """Views of [lanes, d], layer by layer; made once for an array, since weights are changed in place."""
+        key = (flat.__array_interface__["data"][0], flat.shape)
+        if key not in self._views:
+            sizes, whole = self.shapes, torch.from_numpy(flat)
+            ends = np.cumsum([0, *(rows * columns for rows, columns in sizes)])
+            self._views[key] = [
+                whole[:, low:high].unflatten(1, each) for (low, high), each in zip(pairwise(ends), sizes, strict=True)
+            ]
+        return self._views[key]
+
+    def _room(self, name: str, like: Any) -> Any:
+        """An array for directions, kept between calls."""
+        key = (name, len(like))
+        if key not in self._kept:
+            self._kept[key] = np.empty_like(like)
+        return self._kept[key]
+
+    def _batches(self, size: int) -> BatchPass:
+        if size not in self._passes:
+            kind, dtype = self.stack.activation, np.dtype(str(self.dtype).removeprefix("torch."))
+            self._passes[size] = BatchPass(self.sizes, kind, self.setup, self.target.outputs, size, dtype)
+        return self._passes[size]
+
+    def values(self, theta: Any, x: Any) -> Any:
+        """[lanes, actions]: the value of each action at x [lanes, k], one observation a lane."""
+        return batch_values.values(theta, x, self.stack)
+
+    @torch.no_grad()
+    def laws(self, theta: Any, x: Any) -> Any:
+        """[lanes, batch, actions, n]: the predictions at x [lanes, batch, k]."""
+        return self.predict(self.layers(theta), torch.from_numpy(x).to(self.dtype)).numpy()
+
+    def gradients(self, theta: Any, w: Any, drawn: Transitions, frozen: Any = None) -> tuple[Any, Any, Floats]:
+        """(G_θ, G_w − κw) [lanes, d], averaged over each lane's batch, G_w empty without w; and the lanes' health.
+
+        The next call writes into the same arrays.
+        """
+        g_theta = self._room("theta", theta)
+        g_w = self._room("w", theta) if self.setup.whole else np.empty((len(theta), 0), dtype=theta.dtype)
+        boot = theta if frozen is None else frozen
+        health = self._batches(drawn.action.shape[1]).gradients(theta, w, boot, drawn, self._function, g_theta, g_w)
+        if self.setup.whole and self.rule.w_decay:
+            g_w -= self.rule.w_decay * w
+        return g_theta, g_w, health
