@@ -1,4 +1,4 @@
-"""The command line. Commands import what they need when they run, so that help answers at once."""
+"""The command line. A command's module is imported when the command is asked for, so that help answers at once."""
 
 from __future__ import annotations
 
@@ -9,25 +9,8 @@ import warnings
 
 import typer
 
-from harness.commands import (
-    certify,
-    compare,
-    curve,
-    diff,
-    doctor,
-    export,
-    figures,
-    gate,
-    new,
-    problem,
-    rule,
-    run,
-    store,
-    suite,
-    sweep,
-    world,
-)
-from harness.commands.output import Command, printable
+from harness.commands.lazily import Lazily
+from harness.commands.output import printable
 from harness.interrupts import deaf, listening
 
 # Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
@@ -36,23 +19,13 @@ for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 app = typer.Typer(
     name="dgtd",
+    cls=Lazily,
     help="Claims about gradient temporal-difference learning, checked by a machine.",
     no_args_is_help=True,
     invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.add_typer(new.app, name="new")
-app.add_typer(problem.app, name="problem")
-app.add_typer(rule.app, name="rule")
-app.add_typer(store.app, name="store")
-app.add_typer(world.app, name="world")
-for _command in (
-    compare.compare, sweep.sweep, suite.suite, suite.explain, certify.certify, curve.curve, run.run, run.runs,
-    export.export, figures.figures, diff.diff, doctor.doctor, gate.gate,
-):  # fmt: skip
-    app.command(cls=Command)(_command)
-
 BAD_INPUT, INTERNAL, INTERRUPTED = 2, 5, 130
 
 

@@ -8,10 +8,13 @@ import numpy as np
 
 from algorithms.checks import Floats
 from algorithms.rule import Rule
+from algorithms.rules import gtd2
 from algorithms.streams import generator
 from algorithms.targets import CdfTarget, cramer_distance
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly, largest
+from harness.oracle.certificates import Dynamics, mean_square
+from harness.plugins import find_problem
 
 ROUNDING = 1e-9
 SOURCE = "Proposition 1"
@@ -185,9 +188,6 @@ def _norm_is_one(projection: str, setting: Setting) -> Finding:
 
 def _baird_lift(projection: str, singular: bool, setting: Setting) -> Finding:
     """The smallest singular value of the lift's A on the row space, and the radius of GTD2 at α = β = 0.005."""
-    from algorithms.rules import gtd2
-    from harness.oracle.certificates import Dynamics, mean_square
-    from harness.plugins import find_problem
 
     problem = find_problem("baird")
     dynamics = Dynamics(gtd2, problem.mdp, problem.target("cdf", 3, projection), 0.005, 0.005)

@@ -11,7 +11,15 @@ import numpy as np
 
 from algorithms.rule import Promise, Rule
 from algorithms.rules import RULES, gtd2, tdc
+from algorithms.targets import CdfTarget
+from harness.cost import peers
+from harness.cost.fits import exact_law, time_exponent
+from harness.cost.peers import Network, backprop
+from harness.cost.timing import alternating, interleaved
+from harness.cost.touches import count_network_touches, count_touches
+from harness.cost.work import count
 from harness.judging.claims import PROFILES, Claim, Setting
+from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, below, exactly
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
@@ -123,7 +131,6 @@ def _how(check: Check, engine: str, rule: Rule) -> dict[str, Any]:
 
 
 def _maker(engine: str, rule: Rule) -> Maker:
-    from harness.cost import peers
 
     made: dict[str, Maker] = {
         "mlp": partial(peers.mlp_step, rule),
@@ -136,7 +143,6 @@ def _maker(engine: str, rule: Rule) -> Maker:
 
 def _wide(engine: str, setting: Setting) -> list[Network]:
     """One hidden layer, 10³ to 10⁷ parameters, in ci to 10⁶; explicit Hessians only up to 3000."""
-    from harness.cost.peers import Network
 
     if engine == "explicit-hessian":
         return [Network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360)]
@@ -147,7 +153,6 @@ def _wide(engine: str, setting: Setting) -> list[Network]:
 @lru_cache(maxsize=256)
 def _work(engine: str, rule: Rule, network: Network) -> tuple[Work, Work, int]:
     """Work of the first step (it makes the buffers), work of a later step, and the bytes held between steps."""
-    from harness.cost.work import count
 
     step = _maker(engine, rule)(network)
     return count(step.call), count(step.call), step.held
@@ -156,8 +161,6 @@ def _work(engine: str, rule: Rule, network: Network) -> tuple[Work, Work, int]:
 def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
     """Depths, widths, inputs and atoms vary at once; the coefficients are solved from the counts. (Two atoms are one
     number, and take a shorter path.)"""
-    from harness.cost.fits import exact_law
-    from harness.cost.peers import Network
 
     shapes = [
         (3, (5,), 3), (16, (50,), 11), (8, (40, 30), 21), (64, (7, 9), 4), (5, (20, 30, 40), 31), (40, (11,), 51),
@@ -185,7 +188,6 @@ def _terms(network: Network) -> tuple[int, ...]:
 
 
 def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
-    from harness.cost.fits import exact_law
 
     networks = _wide(engine, setting)
     counts = [_work(engine, rule, network)[1].total for network in networks]
@@ -199,7 +201,6 @@ def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
-    from harness.cost.peers import Network
 
     atoms = (2, 5, FEW) if engine == "explicit-jacobian" else (2, 5, 11, 51, 101)
     passes = [_work(engine, rule, Network(INPUTS, (64, 64), m))[1].passes for m in atoms]
@@ -209,8 +210,6 @@ def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
-    from harness.cost.peers import Network, backprop
-    from harness.cost.work import count
 
     if engine == "explicit-jacobian":
         networks = [Network(6, (50,), FEW), Network(64, (512, 512), FEW)]
@@ -227,8 +226,6 @@ def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
     """w and everything alive at the peak of the first step, in float32."""
-    from harness.cost.fits import exact_law
-    from harness.cost.peers import Network
 
     widths = [1_500, 2_500, 5_000, 10_000]
     if setting.profile != "ci" and engine == "mlp":
@@ -251,8 +248,6 @@ def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 def measured_times(rule: Rule, engine: str, seed: int) -> dict[str, Any]:
     """Seconds per step [rounds, sizes], and the ratio to backprop at the last size but one; `seed` names a repeat."""
-    from harness.cost.peers import Network, backprop
-    from harness.cost.timing import alternating, interleaved
 
     if engine == "explicit-hessian":
         networks = [Network(4, (hidden,), 3) for hidden in (8, 30, 60, 120, 240, 480)]
@@ -268,8 +263,6 @@ def measured_times(rule: Rule, engine: str, seed: int) -> dict[str, Any]:
 
 def _time(evidence: list[Any], setting: Setting) -> Finding:
     """Evidence beside the counts; INCONCLUSIVE on a machine too noisy to tell 1 from 2."""
-    from harness.cost.fits import time_exponent
-    from harness.judging.statistics import mean_interval
 
     sizes, times = evidence[0]["sizes"], np.array(evidence[0]["seconds"])
     exponent = mean_interval(time_exponent(sizes, times), 2 * setting.false_alarm)
@@ -283,9 +276,6 @@ def _time(evidence: list[Any], setting: Setting) -> Finding:
 
 
 def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
-    from algorithms.targets import CdfTarget
-    from harness.cost.fits import exact_law
-    from harness.cost.touches import count_touches
 
     shapes = [(3, 500), (11, 100), (3, 9), (21, 150), (51, 200), (101, 90), (3, 9000)]
     if setting.profile != "ci":
@@ -306,9 +296,6 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
 
     Hidden units add to the layer above in pairs. One that is left over reads and writes the sums for itself.
     """
-    from algorithms.targets import CdfTarget
-    from harness.cost.fits import exact_law
-    from harness.cost.touches import count_network_touches
 
     shallow = [
         (4, 5, 6), (7, 3, 6), (9, 10, 4), (16, 20, 11), (3, 8, 21), (30, 12, 5), (5, 40, 31), (11, 7, 9), (12, 60, 51),
@@ -343,7 +330,6 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _distribution(setting: Setting) -> Finding:
-    from harness.cost.peers import Network
 
     scalar, law = Network(INPUTS, (256, 256), 1), Network(INPUTS, (256, 256), ATOMS)
     words, shares = f"{law.size / scalar.size:.2f} × the parameters", []

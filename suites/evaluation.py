@@ -12,12 +12,12 @@ import numpy as np
 from algorithms.checks import Floats, Integers
 from algorithms.rule import Rule
 from algorithms.rules import gtd2, td
-from harness.compare.contest import steps_to_share
+from harness.experiment.experiment import steps_to_share
 from harness.judging.claims import Claim, Judge, Need, Setting
 from harness.judging.statistics import Interval, end_over_start, exponential, mean_interval, variance_ratio
 from harness.judging.verdicts import Finding, agrees, below
+from harness.runs.lanes import Lanes
 from harness.runs.spec import PredictorSpec, Request
-from harness.runs.trial import Trial
 from suites.runs import request
 
 SOURCE = "Figure 2"
@@ -97,13 +97,13 @@ def both_forms(predictor: str, projection: str, setting: Setting) -> list[Need]:
     ]  # fmt: skip
 
 
-def curves(evidence: list[Trial]) -> tuple[Integers, Floats, Floats]:
+def curves(evidence: list[Lanes]) -> tuple[Integers, Floats, Floats]:
     """Steps, and RMSPBE of the mean [lanes, checkpoints]: of the value form, and of the distributional one."""
     value, law = evidence
     return value.times, value.of("rmspbe").T, law.of("rmspbe").T
 
 
-def converges(evidence: list[Trial], setting: Setting) -> Finding:
+def converges(evidence: list[Lanes], setting: Setting) -> Finding:
     """The end over the start."""
     times, _, ours = curves(evidence)
     share = end_over_start(ours.T, 2 * setting.false_alarm)
@@ -111,7 +111,7 @@ def converges(evidence: list[Trial], setting: Setting) -> Finding:
     return below(share, TARGET, setting.false_alarm, words, **shown(times, ours))
 
 
-def similar_speed(evidence: list[Trial], setting: Setting) -> Finding:
+def similar_speed(evidence: list[Lanes], setting: Setting) -> Finding:
     """The interval of the ratio must lie within [1/SIMILAR, SIMILAR]: equivalence, not the absence of a difference."""
     times, theirs, ours = curves(evidence)
     marks = [steps_to_share(times, each, TARGET) for each in (ours, theirs)]
@@ -127,7 +127,7 @@ def similar_speed(evidence: list[Trial], setting: Setting) -> Finding:
     return below(exponential(away), SIMILAR, setting.false_alarm, words, **shown(times, ours))
 
 
-def smaller_variance(evidence: list[Trial], setting: Setting) -> Finding:
+def smaller_variance(evidence: list[Lanes], setting: Setting) -> Finding:
     """Of each lane's mean RMSPBE over the last fifth of the steps."""
     times, theirs, ours = curves(evidence)
     last = times > 0.8 * STEPS
@@ -169,7 +169,7 @@ def path(rule: Rule, problem: str, target: str, setting: Setting) -> Request:
     return request(rule, problem, 16, setting, "evaluation", times, 0.05, 0.2, metrics=("values",), target=target)
 
 
-def paths_agree(evidence: list[Trial], setting: Setting) -> Finding:
+def paths_agree(evidence: list[Lanes], setting: Setting) -> Finding:
     """The largest difference of a state's value, over lanes and checkpoints."""
     pairs = zip(evidence[::2], evidence[1::2], strict=True)
     apart, discounted, *of_td = (float(np.abs(law.curves - value.curves).max()) for value, law in pairs)

@@ -12,7 +12,9 @@ from algorithms.rule import Cotangents, Promise, Rule
 from algorithms.rules import greedy_gq, gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb, tdrc
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
+from harness.oracle import literal
 from harness.oracle.theorem import EXACT, linear_case, network_case, solves_w_error
+from harness.plugins import find_problem
 from suites.engines.means import (
     compare,
     engine_mean,
@@ -92,7 +94,6 @@ def theorem(rule: Rule, problem: str, target: str, far: bool = False) -> list[Cl
 
 def case(problem: str, target: str, net: str, far: bool, seed: int) -> tuple[Any, np.ndarray]:
     """The exact objective, and a point θ."""
-    from harness.plugins import find_problem
 
     objective, theta = (linear_case if net == "linear" else network_case)(find_problem(problem), target, seed)
     return objective, theta * FAR if far else theta
@@ -141,8 +142,6 @@ def published(rule: Rule, net: str) -> Claim:
 def is_published(rule: Rule, net: str, setting: Setting) -> Finding:
     """Δθ/α and Δw/β of the update as its authors write it, against the rule's cotangents pulled back."""
     import torch
-
-    from harness.oracle import literal
 
     objective, theta = case(PLACE[net], "cdf", net, False, setting.seed)
     predict, at = objective.predictor.at, torch.as_tensor(theta)

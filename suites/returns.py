@@ -10,17 +10,30 @@ from algorithms.checks import Floats
 from harness.judging.claims import Setting
 from harness.judging.statistics import Interval, mean_interval, paired, variance_ratio
 from harness.judging.verdicts import Finding, below
-from harness.runs.trial import Trial
+from harness.places.world import LATE
+from harness.runs.lanes import Lanes
 
 SMALLER = 0.9  # the variance ratio must be below, as in the suite `evaluation`
 # Judges the final returns [lanes] of two learners whose lanes are pairs; the text is added to what is said.
 Judgement = Callable[[Floats, Floats, str, Setting], Finding]
 
 
-def final_returns(trial: Trial) -> Floats:
-    """[lanes]: the mean return over the last fifth of the steps; what a lane that diverged earned last counts."""
-    late = trial.times > 0.8 * trial.times[-1]
-    return trial.of("return")[late].mean(0)
+def final_returns(trial: Lanes) -> Floats:
+    """[lanes]: the score of every world, the mean return over the last fifth of the steps; −∞ where a lane diverged."""
+    return LATE.of(trial)
+
+
+def average(values: Floats, alpha: float) -> Interval:
+    """Of a mean; where lanes diverged there is none, and nothing is known of it."""
+    if np.isfinite(values).all():
+        return mean_interval(values, alpha)
+    return Interval(float(np.median(np.nan_to_num(values))), -np.inf, np.inf, len(values))
+
+
+def less(ours: Floats, theirs: Floats) -> Floats:
+    """Differences of pairs; two lanes that both diverged are equal."""
+    with np.errstate(invalid="ignore"):
+        return np.where(ours == theirs, 0.0, ours - theirs)
 
 
 def earns_more(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
@@ -34,12 +47,12 @@ def earns_more(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Fin
 def earns_more_on_average(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
     """Ten pairs can't decide by signs at such an error rate, so this takes differences for normal."""
     words = f"the other's return less its own, {theirs.mean():.3g} and {ours.mean():.3g} on average{also}"
-    return below(mean_interval(theirs - ours, setting.false_alarm), 0.0, setting.false_alarm, words)
+    return below(average(less(theirs, ours), setting.false_alarm), 0.0, setting.false_alarm, words)
 
 
 def earns_the_same(margin: float, ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
     """The mean difference, whichever way."""
-    gap = mean_interval(ours - theirs, setting.false_alarm)
+    gap = average(less(ours, theirs), setting.false_alarm)
     nearest = 0.0 if gap.low <= 0 <= gap.high else min(abs(gap.low), abs(gap.high))
     away = Interval(abs(gap.estimate), nearest, max(-gap.low, gap.high), gap.n)
     words = f"how far apart the returns are, {ours.mean():.3g} and {theirs.mean():.3g} on average{also}"
@@ -48,6 +61,9 @@ def earns_the_same(margin: float, ours: Floats, theirs: Floats, also: str, setti
 
 def varies_less(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
     """Over lanes that are pairs."""
+    if not np.isfinite([*ours, *theirs]).all():
+        unknown = Interval(1.0, -np.inf, np.inf, len(ours))
+        return below(unknown, SMALLER, setting.false_alarm, f"no variance: lanes diverged{also}")
     found = variance_ratio(ours, theirs, 2 * setting.false_alarm)
     words = f"variance ratio; sd over seeds {ours.std(ddof=1):.3g} and {theirs.std(ddof=1):.3g}{also}"
     return below(found.ratio, SMALLER, setting.false_alarm, words)

@@ -7,7 +7,7 @@ from typing import Any
 from algorithms.rule import Rule
 from harness.judging.claims import Setting
 from harness.runs.rule_files import reference_of
-from harness.runs.spec import Learner, Place, Probe, Request, RunSpec
+from harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec
 
 
 def request(
@@ -27,7 +27,7 @@ def request(
 ) -> Request:
     """Lanes of a rule on a problem; `purpose` names their streams, so that no two claims share one by chance."""
     spec = RunSpec(
-        Place(problem, iid),
+        PlaceSpec(problem, iid),
         Learner(reference_of(rule), alpha, beta, **learner),
         Probe(tuple(int(t) for t in times), metrics),
         setting.seed,

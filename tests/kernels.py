@@ -9,7 +9,7 @@ MODULES = (
     "algorithms.draws", "algorithms.replay", "algorithms.fast.kernels",
     "algorithms.fast.network_kernels", "algorithms.fast.batch_passes", "algorithms.fast.batch_values",
     "algorithms.fast.choosing", "algorithms.fast.network_batches", "algorithms.optimisers",
-    "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.bookkeeping",
+    "harness.oracle.moment_kernels", "harness.places.cartpole", "harness.runs.trainers.book",
 )  # fmt: skip
 
 

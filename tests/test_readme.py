@@ -59,7 +59,7 @@ HOW: dict[str, list[str] | Elsewhere] = {
         f"dgtd compare --predictor mlp(3,torch) --problems two_state --rules tdc {SMALL} --out network"
     ],
     "dgtd compare --problems cartpole-v0 --rules 'dqn,c51,greedy_gq(0.5)' --targets cdf": Elsewhere(
-        "tests/harness/compare/test_control.py", "test_the_command_writes_a_report"
+        "tests/harness/experiment/test_control.py", "test_the_command_writes_a_report"
     ),
     "dgtd export --curves --purpose reported --out c.csv": ["dgtd export --curves --purpose reported --out c.csv"],
     "dgtd suite --json": ["dgtd suite contraction --claim contraction/kl --json"],
@@ -69,7 +69,7 @@ HOW: dict[str, list[str] | Elsewhere] = {
         "dgtd rule check own.py:own", "dgtd problem check two_state", "dgtd suite check contraction",
     ],
     "dgtd gate main~5": Elsewhere("tests/harness/asv/test_gate.py", "test_every_outcome_has_its_own_code_and_words"),
-    "dgtd compare": Elsewhere("tests/harness/compare/test_compare.py", "test_json_has_every_number"),
+    "dgtd compare": Elsewhere("tests/harness/experiment/test_compare.py", "test_json_has_every_number"),
     "pytest --pyargs suites": Elsewhere("tests/suites/test_ledger.py", "test_pytest_collects_one_test_a_claim"),
 }  # fmt: skip
 MAKE = {

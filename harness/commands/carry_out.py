@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.commands.options import RESUME, Where
 from harness.commands.progress import progress
+from harness.runs.driver import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 def carried_out(what: str, requests: list[Request], results: Store, where: Where, jobs: Iterable[Job] = ()) -> bool:
     """Whether everything is stored now."""
-    from harness.runs.driver import execute
 
     with progress(what) as tick:
         done = not execute(requests, results, where.make, jobs=jobs, timeout=where.timeout, progress=tick).interrupted

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from algorithms.rules import find_rule
 from harness.commands.output import AsJson, print_json, print_table, say
+from harness.oracle.certificates import certify as compute
+from harness.plugins import find_problem
 
 LYAPUNOV = "growth per step of almost every path, 99.9 % interval; above 0, paths diverge"
 
@@ -22,9 +25,6 @@ def certify(
     as_json: bool = AsJson,
 ) -> None:
     """Stable, marginal, heavy-tailed or diverging: the exact mean and mean square, and the Lyapunov exponent."""
-    from algorithms.rules import find_rule
-    from harness.oracle.certificates import certify as compute
-    from harness.plugins import find_problem
 
     update, world = find_rule(rule), find_problem(problem)
     if world.network is not None:

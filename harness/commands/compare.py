@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import json
+import re
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 
+from harness.commands.carry_out import carried_out
 from harness.commands.options import (
     INTERRUPTED,
-    LEARNERS,
     ActingOptions,
     PredictorText,
     Where,
@@ -19,7 +24,24 @@ from harness.commands.options import (
     numbers,
     runs_lanes,
 )
-from harness.commands.output import AsJson, open_store, print_json, print_table, save_json, say, tell
+from harness.commands.output import AsJson, open_store, plain, print_json, print_table, save_json, say, tell
+from harness.commands.progress import progress
+from harness.experiment import agreement
+from harness.experiment.across import across
+from harness.experiment.across import as_dict as across_as_dict
+from harness.experiment.comparison import ALPHA, Comparison, Entry, as_dict, undecidable
+from harness.experiment.comparison import compare as compared
+from harness.experiment.expected import add_exact, exact_jobs
+from harness.experiment.experiment import Choices, Experiment, entrants
+from harness.experiment.learners import kind_at
+from harness.experiment.search import Grid
+from harness.judging.statistics import median_interval
+from harness.places.place import find_place
+from harness.report import page as pages
+from harness.report.sections import page, summary
+from harness.report.words import answer, sparkline
+from harness.runs.predictors import parse
+from harness.runs.store import Store
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
@@ -53,100 +75,68 @@ def compare(
     seed: int = typer.Option(0, help="Root of every stream."),
     out: Path = OutFolder,
     predictor: str | None = PredictorText,
-    learner: str = typer.Option("agent", help="In a world: agent, or policy-iteration (SGD, with replay)."),
+    learner: str = typer.Option("", help="In a world: agent, or policy-iteration (with replay); or a trainer's name."),
     threshold: float | None = typer.Option(
         None, help="In a world: count the steps to this return. Otherwise: half-way to what the best agent earns."
     ),
     as_json: bool = AsJson,
 ) -> int:
     """Compare rules and their distributional forms on problems, or agents in worlds; step sizes by a sweep."""
-    from dataclasses import replace
-
-    from algorithms.names import look_up
-    from algorithms.published import PUBLISHED
-    from algorithms.stepping import check_steps
-    from harness.commands.carry_out import carried_out
-    from harness.commands.progress import progress
-    from harness.compare import agreement
-    from harness.compare.across import across
-    from harness.compare.across import as_dict as across_as_dict
-    from harness.compare.comparison import as_dict, number_of_tests, undecidable
-    from harness.compare.comparison import compare as weigh
-    from harness.compare.contest import Contest, choose
-    from harness.compare.expected import add_exact, exact_jobs
-    from harness.report.markup import writable
-    from harness.report.page import page
-    from harness.runs.predictors import parse
-    from harness.worlds.world import is_world
-
-    look_up("learner", learner, LEARNERS)
-    if any(map(is_world, split(problems))) or set(split(rules)) & set(PUBLISHED) or learner != "agent":
-        from harness.commands.control import compare_agents
-        from harness.runs.spec import StepSchedule
-
-        if ratios is not None:
-            raise ValueError("ratios are those of step sizes on finite problems: in a world give --beta")
-        return compare_agents(
-            where, split(problems), split(rules), split(targets), seeds=seeds, steps=steps, alpha=alpha, beta=beta,
-            alphas=None if alphas is None else numbers("alphas", alphas), atoms=atoms, projection=projection,
-            seed=seed, predictor=predictor, kind=learner, threshold=threshold, out=out, as_json=as_json,
-            settings=acting.settings, states=acting.observations, schedule=StepSchedule(schedule),
-            command=repeat(locals() | {"store": where.store} | vars(acting)),
-        )  # fmt: skip
-    acting.refuse(problems)
-    if threshold is not None:
-        raise ValueError("threshold is a return of agents in a world: give a world")
-    if (alpha is None) != (beta is None):
-        raise ValueError("alpha and beta must be given together, or neither, for a sweep")
-    if alpha is not None and (alphas is not None or ratios is not None):
-        raise ValueError("alphas and ratios are the sweep's, and alpha and beta leave no sweep: give one or the other")
-    if alpha is not None and beta is not None:
-        check_steps(alpha, beta)
-    contest = Contest(
-        problems=split(problems), contestants=contestants(rules, targets), steps=steps, seeds=seeds,
-        atoms=21 if atoms is None else atoms,
-        projection=projection, schedule=schedule, root_seed=seed, grid=grid(alphas, ratios),
-        steps_given=None if alpha is None or beta is None else (alpha, beta),
-        predictor=None if predictor is None else parse(predictor),
+    experiment = Experiment(
+        split(problems), entrants(split(rules), split(targets)), steps, seeds, atoms, projection, schedule, seed, alpha,
+        beta, grid(alphas, ratios, beta, learner, split(problems)),
+        predictor=None if predictor is None else parse(predictor), kind=learner, settings=acting.settings,
+        states=acting.observations, threshold=threshold,
     )  # fmt: skip
+    if not experiment.in_worlds:
+        acting.refuse(problems)
     _ = where.make  # a wrong executor is an error before there is a store
-    writable(out)
-    command = repeat(locals() | {"store": where.store})
+    pages.writable(out)
+    command = repeat(locals() | {"store": where.store} | vars(acting))
     with open_store(where.store) as results:
         # Before anything runs, and after whatever is wrong with the input.
-        if words := undecidable(contest.seeds, number_of_tests(contest)):
+        if words := undecidable(experiment.seeds, experiment.tests):
             print(f"dgtd: {words}", file=sys.stderr)
-
-        if not carried_out("sweep", contest.sweep_requests(), results, where):
+        rounds = ROUNDS if alphas is None and ratios is None else 0  # a grid that was asked for is left alone
+        searched = search(experiment, results, where, rounds)
+        if searched is None:
             return INTERRUPTED
-        for _ in range(ROUNDS if alphas is None and ratios is None else 0):  # a grid that was asked for is left alone
-            wider = contest.grid.beyond(choice.best for choice in choose(contest, results).values())
-            if contest.steps_given is not None or wider == contest.grid:
-                break
-            contest = replace(contest, grid=wider)
-            if not carried_out("wider sweep", contest.sweep_requests(), results, where):
-                return INTERRUPTED
-        chosen = choose(contest, results)
-        if not carried_out("runs", contest.final_requests(chosen), results, where, exact_jobs(contest, chosen)):
+        experiment, chosen = searched
+        jobs = exact_jobs(experiment, chosen)
+        if not carried_out("runs", experiment.final_requests(chosen), results, where, jobs):
             return INTERRUPTED
-        found = weigh(contest, results, chosen)
+        found = compared(experiment, results, chosen)
         add_exact(found, results)
     document = (
         as_dict(found)
-        | {"across": across_as_dict(across(found)), "exact": agreement.as_dict(found)}
+        | {"across": across_as_dict(across(found)), "exact": agreement.as_dict(found), "answer": answer(found)}
         | {"command": command, "report": str(out / "report.html")}
     )
     key = content_key(document)
     if not _drawn(out, key):
         (out / "compare.json").unlink(missing_ok=True)  # whoever interrupts the drawing leaves no key behind
         with progress("report") as tick:
-            page(found, command, out, tick)
+            pages.write(page(found, command), out, tick)
     save_json(out / "compare.json", document | {"key": key})
     if as_json:
         print_json(document)
     else:
         _print(found, out / "report.html", command)
     return 0
+
+
+def search(experiment: Experiment, store: Store, where: Where, rounds: int) -> tuple[Experiment, Choices] | None:
+    """Sweep on seeds of its own, and go on beyond an edge that was chosen; None if somebody interrupted."""
+    if not carried_out("sweep", experiment.sweep_requests(), store, where):
+        return None
+    for _ in range(rounds):
+        wider = experiment.wider(experiment.choose(store))
+        if wider == experiment:
+            break
+        experiment = wider
+        if not carried_out("wider sweep", experiment.sweep_requests(), store, where):
+            return None
+    return experiment, experiment.choose(store)
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -164,41 +154,23 @@ def split(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def contestants(rules: str, targets: str) -> tuple[Any, ...]:
-    """Every rule on values, then every rule on distributions."""
-    from algorithms.targets import target_class
-    from harness.compare.contest import Contestant
-    from harness.runs.rule_files import reference
-
-    kinds = split(targets)
-    if not kinds:
-        raise ValueError(f"targets must name value, cdf or both, got {targets!r}")
-    for kind in kinds:
-        target_class(kind)
-    named = list(dict.fromkeys(map(reference, split(rules))))
-    names = [rule.name for rule in named]
-    aliases = [f"{rule.path}:{rule.name}" if names.count(rule.name) > 1 and rule.path else "" for rule in named]
-    return tuple(Contestant(rule, kind, alias) for kind in kinds for rule, alias in zip(named, aliases, strict=True))
-
-
-def grid(alphas: str | None, ratios: str | None) -> Any:
-    """The sweep's grid, with what was given."""
-    from dataclasses import replace
-
-    from harness.compare.contest import Grid
-
-    made = Grid()
-    if alphas is not None:
-        made = replace(made, alphas=numbers("alphas", alphas))
-    if ratios is not None:
-        made = replace(made, ratios=numbers("ratios", ratios))
-    return made
+def grid(
+    alphas: str | None, ratios: str | None, beta: float | None = None, kind: str = "", places: tuple[str, ...] = ()
+) -> Grid | None:
+    """The sweep's grid with what was given; None if nothing was."""
+    if alphas is None and ratios is None:
+        return None
+    own = kind_at(places[0], kind) if places else Grid()
+    if ratios is not None and places and find_place(places[0]).acts:
+        raise ValueError("ratios are those of step sizes on finite problems: in a world give --beta")
+    sizes = own.alphas if alphas is None else numbers("alphas", alphas)
+    shares = own.ratios if ratios is None else numbers("ratios", ratios)
+    acts = bool(places) and find_place(places[0]).acts
+    return Grid(sizes, shares, (own.beta if beta is None and not shares else beta) if acts else None)
 
 
 def repeat(given: dict[str, Any]) -> str:
     """The command with every option that decides its numbers and is not its default: who runs them decides none."""
-    import inspect
-
     words = ["dgtd", "compare"]
     for name, parameter in inspect.signature(compare).parameters.items():
         if name == "as_json" or name not in given or given[name] == parameter.default.default:
@@ -210,12 +182,6 @@ def repeat(given: dict[str, Any]) -> str:
 
 def content_key(document: dict[str, Any]) -> str:
     """Of the numbers, times apart, and of the code that draws them: an unchanged report is not drawn again."""
-    import hashlib
-    import json
-    import re
-
-    from harness.commands.output import plain
-
     text = json.dumps(plain(document), sort_keys=True)
     digest = hashlib.sha256(re.sub(r'"(microseconds_\w+|sweep_seconds)": [^,}]+', "", text).encode())
     for file in sorted((Path(__file__).parents[1] / "report").iterdir()):
@@ -225,62 +191,57 @@ def content_key(document: dict[str, Any]) -> str:
 
 
 def _drawn(out: Path, key: str) -> bool:
-    import json
-
-    from harness.report.markup import FORMATS, written
-
     try:
         stored = json.loads((out / "compare.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    listed = written(out)
+    listed = pages.written(out)
     return (
         bool(listed)
         and isinstance(stored, dict)
         and stored.get("key") == key
-        and all((out / "figures" / f"{name}.{kind}").exists() for name in listed for kind in FORMATS)
+        and all((out / "figures" / f"{name}.{kind}").exists() for name in listed for kind in pages.FORMATS)
     )
 
 
-def _print(found: Any, path: Path, command: str) -> None:
-    import numpy as np
-
-    from harness.compare.comparison import ALPHA
-    from harness.judging.statistics import median_interval
-    from harness.report.words import answer, sparkline
-
-    columns = [
-        "rule",
-        "α",
-        "β",
-        "RMSPBE, end",
-        "area",
-        "value error, end",
-        "diverged",
-        "µs/step",
-        "RMSPBE over log steps",
-    ]
-    for problem in found.contest.problems:
-        rows = []
-        for entry in found.at(problem):
-            cells = []
-            for metric, number in (("rmspbe", "final"), ("rmspbe", "auc"), ("rmsve", "final")):
-                interval = median_interval(entry.numbers(metric)[number], ALPHA)
-                star = " ★" if found.winner(problem, metric, number) == entry.who.label else ""
-                bounds = f" [{interval.low:.2g}, {interval.high:.2g}]" if interval.low > -np.inf else ""
-                cells.append(f"{interval.estimate:.3g}{bounds}{star}")
-            lost = f"{entry.diverged} of {len(entry.outcomes)}"
-            values = entry.of("rmspbe")
-            curve = sparkline(np.median(np.where(np.isfinite(values), values, np.inf), axis=0)[1:])
-            rows.append(
-                [entry.who.label, f"{entry.spec.learner.alpha:.3g}", f"{entry.spec.learner.beta:.3g}", *cells, lost,
-                 f"{entry.microseconds:.2g}", curve]
-            )  # fmt: skip
-        print_table(problem, columns, rows, numbers={1, 2, 3, 4, 5, 7})
+def _print(found: Comparison, path: Path, command: str) -> None:
+    experiment = found.experiment
+    for place in experiment.places:
+        columns, rows = _in_world(found, place) if experiment.in_worlds else _on_problem(found, place)
+        print_table(place, columns, rows, numbers=set(range(1, len(columns))))
     head, *rest = answer(found)
     tell("\n".join([head, *(f"  · {line}" for line in rest)]))
-    tell("★ lowest area, by paired tests against every other rule. [ ] 95 % intervals of the median.")
+    score = experiment.score(experiment.places[0])
+    best = "highest" if score.higher else "lowest"
+    tell(f"★ {best} {score.label}, by paired tests against every other. [ ] 95 % intervals of the median.")
     sweep = sum(entry.choice.seconds for entry in found.entries)
     if sweep:
         tell(f"The sweep behind the step sizes took {sweep:.0f} s of one core, on seeds of its own.")
     say(f"report: {path}\nagain:  {command}")
+
+
+def _in_world(found: Comparison, place: str) -> tuple[list[str], list[list[str]]]:
+    table, *_ = summary(found, place)
+    assert isinstance(table, pages.Table)
+    return table.columns, [[text + (" ★" if won else "") for text, _, won in row] for row in table.rows]
+
+
+def _on_problem(found: Comparison, place: str) -> tuple[list[str], list[list[str]]]:
+    columns = ["rule", "α", "β", "RMSPBE, end", "area", "value error, end", "diverged", "µs/step",
+               "RMSPBE over log steps"]  # fmt: skip
+    return columns, [_row(found, entry) for entry in found.at(place)]
+
+
+def _row(found: Comparison, entry: Entry) -> list[str]:
+    cells = []
+    for metric, number in (("rmspbe", "final"), ("rmspbe", "auc"), ("rmsve", "final")):
+        interval = median_interval(entry.numbers(metric)[number], ALPHA)
+        star = " ★" if found.winner(entry.place, metric, number) == entry.who.label else ""
+        bounds = f" [{interval.low:.2g}, {interval.high:.2g}]" if interval.low > -np.inf else ""
+        cells.append(f"{interval.estimate:.3g}{bounds}{star}")
+    values = entry.of("rmspbe")
+    curve = sparkline(np.median(np.where(np.isfinite(values), values, np.inf), axis=0)[1:])
+    learner = entry.spec.learner
+    lost = f"{entry.diverged} of {entry.count}"
+    return [entry.who.label, f"{learner.alpha:.3g}", f"{learner.beta:.3g}", *cells, lost,
+            f"{entry.microseconds:.2g}", curve]  # fmt: skip

@@ -10,12 +10,22 @@ import typer
 
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
+from harness.commands.progress import progress
+from harness.experiment.agreement import standard_errors_away
+from harness.oracle.lstd import lstd
+from harness.oracle.moments import Moments
+from harness.plugins import find_problem
+from harness.report.drawing import Figure, Panel, check_picture, save
+from harness.report.exact_lines import LSTD
+from harness.runs.driver import execute
+from harness.runs.rule_files import reference, resolve
+from harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec, StepSchedule, log_times
 
 if TYPE_CHECKING:
     from harness.oracle.lstd import Lstd
     from harness.oracle.moments import Expected
+    from harness.runs.lanes import Lanes
     from harness.runs.spec import Request
-    from harness.runs.trial import Trial
 
 Plot = typer.Option(
     None, "--plot", help="Draw the curves to this file (png, pdf or svg).", parser=a_path, metavar="PATH"
@@ -53,15 +63,8 @@ def curve(
     as_json: bool = AsJson,
 ) -> int:
     """Expected metrics of a linear rule with a linear predictor, after every number of steps: no seeds, no noise."""
-    from harness.oracle.lstd import lstd
-    from harness.oracle.moments import Moments
-    from harness.plugins import find_problem
-    from harness.runs.rule_files import reference, resolve
-    from harness.runs.spec import Learner, Place, Probe, Request, RunSpec, StepSchedule, log_times
 
     if plot is not None:
-        from harness.report.drawing import check_picture
-
         check_picture("plot", plot)
     if lanes and lanes < 2:
         raise ValueError(f"lanes must be at least 2 for a standard error, or 0, got {lanes}")
@@ -81,7 +84,7 @@ def curve(
         learner = Learner(
             ref, alpha, beta, target, atoms, projection, steps_, average=average, extragradient=mirror_prox
         )
-        spec = RunSpec(Place(problem, iid=not trajectory), learner, Probe(times), root_seed=seed)
+        spec = RunSpec(PlaceSpec(problem, iid=not trajectory), learner, Probe(times), root_seed=seed)
         cloud = _lanes(Request(spec, lanes), where)
         if cloud is None:
             print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
@@ -118,32 +121,24 @@ def curve(
     return 0
 
 
-def _lanes(request: Request, where: Where) -> Trial | None:
+def _lanes(request: Request, where: Where) -> Lanes | None:
     """The lanes, run or from the store; None if somebody interrupted."""
-    from harness.commands.progress import progress
-    from harness.runs.driver import execute
-    from harness.runs.fingerprint import run_hash
 
     with open_store(where.store) as store:
         with progress("lanes") as tick:
             done = execute([request], store, where.make, timeout=where.timeout, progress=tick)
         if done.interrupted:
             return None
-        run = run_hash(request.spec)
-        for lane in store.lanes(run, request.seeds):
-            if not lane.outcome.settled:
-                raise ValueError(f"{request.spec.learner.rule.name}: {lane.outcome}: {lane.error}")
-        return store.trial(run, request.spec.times(), request.seeds)
+        return store.settled_lanes(request.spec, request.seeds)
 
 
-def _away(found: Expected, cloud: Trial) -> dict[str, Any]:
+def _away(found: Expected, cloud: Lanes) -> dict[str, Any]:
     """Per metric and checkpoint: (mean over lanes − expectation) / standard error; NaN where lanes do not differ."""
-    from harness.compare.agreement import standard_errors_away
 
     return {name: standard_errors_away((cloud.of(name) ** 2).T, found.of(name)) for name in found.names}
 
 
-def _agreement(found: Expected, cloud: Trial) -> str:
+def _agreement(found: Expected, cloud: Lanes) -> str:
     import numpy as np
     from scipy import stats
 
@@ -194,11 +189,8 @@ def _reference(found: Lstd | None, steps: int) -> str:
     )
 
 
-def _plot(found: Expected, cloud: Trial | None, least_squares: Lstd | None, words: dict[str, Any], path: Path) -> None:
+def _plot(found: Expected, cloud: Lanes | None, least_squares: Lstd | None, words: dict[str, Any], path: Path) -> None:
     import numpy as np
-
-    from harness.report.drawing import Figure, Panel, save
-    from harness.report.exact_lines import LSTD
 
     def panel(name: str) -> Panel:
         def draw(axis: Any) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from harness.commands.output import AsJson, print_json, print_table, say
+from harness.experiment.difference import differences, read
 
 CHANGED = 1
 Before = typer.Argument(help="A folder of `dgtd compare`, its compare.json, or the output of `dgtd suite --json`.")
@@ -19,7 +20,6 @@ def diff(before: Path = Before, after: Path = After, as_json: bool = AsJson) -> 
 
     Two versions of a rule: `dgtd compare --rules old.py:mine,new.py:mine` runs both on the same seeds and tests them.
     """
-    from harness.compare.difference import differences, read
 
     found = differences(read(before), read(after))
     matter = sum(each.matters for each in found)

@@ -7,7 +7,11 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
+from algorithms.fast.linear import directions
+from algorithms.rules import gtd2
 from harness.commands.output import AsJson, print_json, print_table
+from harness.oracle.objectives import Objective, linear
+from harness.oracle.theorem import small_problem
 
 PACKAGES = (
     "dgtd-bench",
@@ -41,11 +45,6 @@ def doctor(as_json: bool = AsJson) -> int:
 
 def _engines() -> str:
     import numpy as np
-
-    from algorithms.fast.linear import directions
-    from algorithms.rules import gtd2
-    from harness.oracle.objectives import Objective, linear
-    from harness.oracle.theorem import small_problem
 
     problem = small_problem()
     mdp, target = problem.mdp, problem.target("value")

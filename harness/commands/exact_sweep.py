@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from harness.commands.options import INTERRUPTED, RESUME, Where
 from harness.commands.output import open_store, print_json, print_table, say, tell
+from harness.commands.progress import progress
+from harness.experiment.exact import column_jobs, map_of, optimum_job
+from harness.report.drawing import Figure, Panel, save
+from harness.report.zones import boundary
+from harness.runs.driver import execute
+from harness.runs.rule_files import reference, resolve
+from harness.runs.store import LaneError
 
 if TYPE_CHECKING:
-    from harness.compare.contest import Grid
-    from harness.compare.exact import Map, Setting
+    from harness.experiment.exact import Map, Setting
+    from harness.experiment.search import Grid
 
 MARK = "×"  # second moments beyond all bounds
 MARKS = {"heavy-tailed": "1", "diverging": "x", "marginal": "."}  # what a picture shows of the certificate
@@ -19,10 +26,6 @@ MARKS = {"heavy-tailed": "1", "diverging": "x", "marginal": "."}  # what a pictu
 
 def exact_sweep(rule: str, setting: Setting, grid: Grid, where: Where, plot: Path | None, as_json: bool) -> int:
     """Columns of the map, then the optimum, as stored jobs; print them."""
-    from harness.commands.progress import progress
-    from harness.compare.exact import column_jobs, map_of, optimum_job
-    from harness.runs.driver import execute
-    from harness.runs.rule_files import reference, resolve
 
     ref = reference(rule)
     setting.moments(resolve(ref))  # refuses what has no exact curve before anything is stored
@@ -34,10 +37,10 @@ def exact_sweep(rule: str, setting: Setting, grid: Grid, where: Where, plot: Pat
             return None
         out = []
         for job in jobs:
-            outcome, result, error = store.job(job.hash)
-            if not outcome.settled:
-                raise ValueError(f"{rule} on {setting.problem}: {outcome}: {error}")
-            out.append(result)
+            try:
+                out.append(store.result(job))
+            except LaneError as error:
+                raise ValueError(f"{rule} on {setting.problem}: {error}") from None
         return out
 
     with open_store(where.store) as store:
@@ -89,9 +92,6 @@ def _print(found: Map, best: dict[str, float], words: str) -> None:
 
 def _plot(found: Map, best: dict[str, float], words: str, path: Path) -> None:
     import numpy as np
-
-    from harness.report.drawing import Figure, Panel, save
-    from harness.report.zones import boundary
 
     def draw(axis: Any) -> None:
         ratios, alphas = np.array(found.grid.ratios), np.array(found.grid.alphas)

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from algorithms.names import unknown
+from algorithms.targets import CdfTarget, target_class
 from harness.commands.options import StorePath, a_path
 from harness.commands.output import check_file, open_to_read, say, stdout
+from harness.experiment.comparison import ALPHA, NAMES
+from harness.experiment.search import SWEEP_SEED
+from harness.judging.statistics import median_interval
+from harness.runs.spec import RunSpec
+from harness.runs.store import settings_of
+from harness.runs.trainers.trainer import trainer_of
 
 if TYPE_CHECKING:
     from harness.runs.store import Store
@@ -50,7 +58,7 @@ def export(
     with open_to_read(store) as results:
         runs = results.runs()
     _check_filters(runs, problem=problem, rule=rule)
-    with open_to_read(store, quiet=True) as results:
+    with open_to_read(store) as results:
         keep = _keeper(problem, rule, purpose)
         rows = _curves(results, keep, metric) if curves else (_laws if laws else _lanes)(results, keep)
         if format_ == "csv":
@@ -63,7 +71,6 @@ def export(
 
 def _check_filters(runs: list[dict[str, Any]], **filters: str | None) -> None:
     """A name that no run has is a mistake, not an empty table."""
-    from algorithms.names import unknown
 
     for name, value in filters.items():
         there = sorted({str(run[name]) for run in runs})
@@ -81,7 +88,6 @@ def _keeper(problem: str | None, rule: str | None, purpose: str | None) -> Calla
 
 def _purpose(run: dict[str, Any]) -> str:
     """Lanes that chose step sizes have seeds of their own."""
-    from harness.compare.contest import SWEEP_SEED
 
     return "sweep" if int(run["root_seed"]) >= SWEEP_SEED else "reported"
 
@@ -99,18 +105,14 @@ def _curves(results: Store, keep: Callable[[dict[str, Any]], bool], metric: str 
 
 
 def _laws(results: Store, keep: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-    """F at every atom but the last, where it is 1. Runs of an older version have none."""
-    from algorithms.targets import CdfTarget
-    from harness.runs.cohort import made_of
-    from harness.runs.spec import RunSpec
-    from harness.runs.store import settings_of
+    """F at every atom but the last, where it is 1."""
 
     specs = results.specs()
     for run in results.runs():
-        if not (run["reusable"] and run["target"] == "cdf" and keep(run)):
+        if not (run["target"] == "cdf" and keep(run)):
             continue
         spec = RunSpec.from_json(specs[run["run"]])
-        target = made_of(spec).target
+        target = trainer_of(spec).target
         assert isinstance(target, CdfTarget)
         z = target.support[:-1].tolist()
         shared = {"run": run["run"], "purpose": _purpose(run)} | settings_of(run)
@@ -161,10 +163,6 @@ def _write(text: str, out: Path | None) -> None:
 def _latex(rows: list[dict[str, Any]]) -> str:
     """Final medians over lanes with 95 % intervals, a line per reported run."""
     import numpy as np
-
-    from algorithms.targets import target_class
-    from harness.compare.comparison import ALPHA, NAMES
-    from harness.judging.statistics import median_interval
 
     reported = [row for row in rows if row["purpose"] == "reported"]
     metrics = [name for name in NAMES if any(name in row for row in reported)]

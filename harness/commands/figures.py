@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from algorithms.names import unknown
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, open_store, plain, print_json, print_table, say
+from harness.commands.progress import progress
+from harness.judging.claims import Setting
+from harness.judging.ledger import Workshop, exit_code, judge, needs_of, setting_for
+from harness.plugins import answering, installed
+from harness.report import page as pages
+from harness.report.paper import Shown, page
 
 if TYPE_CHECKING:
     from harness.report.paper import PaperFigure, Shown
@@ -32,17 +39,12 @@ def figures(
     as_json: bool = AsJson,
 ) -> int:
     """Draw the paper's figures from the store, running what is missing, and judge what the paper says of them."""
-    from harness.commands.progress import progress
-    from harness.judging.claims import Setting
-    from harness.judging.ledger import Workshop, exit_code, setting_for
-    from harness.report.markup import writable
-    from harness.report.paper import write
 
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
     asked = _asked(only)
     setting = setting_for(None, profile, seed)
     make = where.make
-    writable(out)
+    pages.writable(out)
     with open_store(where.store) as results, progress("figures") as tick:
         shown = _made(asked, setting, Workshop(results, make, where.timeout, tick))
     if shown is None:
@@ -52,7 +54,7 @@ def figures(
         ["dgtd", "figures", "--profile", profile, "--seed", str(seed), "--out", str(out), "--store", str(where.store)]
         + ([] if only is None else ["--only", only])
     )
-    path = write(shown, setting, command, out)
+    path = pages.write(page(shown, setting, command), out)
     document = {
         "profile": profile, "seed": seed, "command": command, "report": str(path),
         "figures": [each.as_dict() for each in shown],
@@ -68,8 +70,6 @@ def figures(
 
 def _asked(only: str | None) -> list[PaperFigure]:
     """The figures that are installed, or some of them, by number."""
-    from algorithms.names import unknown
-    from harness.plugins import answering, installed
 
     found = []
     for name, point in installed("figures").items():
@@ -87,8 +87,6 @@ def _asked(only: str | None) -> list[PaperFigure]:
 
 def _made(asked: list[PaperFigure], setting: Any, workshop: Any) -> list[Shown] | None:
     """Run what is missing of all of them, then judge and draw each; nothing if somebody interrupts."""
-    from harness.judging.ledger import judge, needs_of
-    from harness.report.paper import Shown
 
     statements = [each.statements(setting) for each in asked]
     claims = [[claim for one in each for claim in one.claims] for each in statements]

@@ -118,16 +118,15 @@ def _console() -> Console:
 
 @contextmanager
 def open_store(path: Path) -> Iterator[Store]:
-    """The store, and one line on stderr if an older version wrote some of it. A damaged one is an error by name."""
+    """The store; a damaged one, or one of another version, is an error by name."""
     from harness.runs.store import Store
 
     with Store(path) as store:
-        _say_older(store)
         yield store
 
 
 @contextmanager
-def open_to_read(path: Path, quiet: bool = False) -> Iterator[Store]:
+def open_to_read(path: Path) -> Iterator[Store]:
     """A store that must be there, and is not changed: the medium may be read-only."""
     from harness.runs.database import StoreError
     from harness.runs.store import Store
@@ -135,8 +134,6 @@ def open_to_read(path: Path, quiet: bool = False) -> Iterator[Store]:
     if not path.exists():
         raise ValueError(f"no store {str(path)!r}: `dgtd run` makes one")
     with Store(path, read_only=True) as store:
-        if not quiet:
-            _say_older(store)
         try:
             yield store
         except (OSError, StoreError):
@@ -144,12 +141,6 @@ def open_to_read(path: Path, quiet: bool = False) -> Iterator[Store]:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             words = f"{type(error).__name__}: {error}"
             raise StoreError(f"store {str(path)!r} holds a run that can't be read ({words})") from error
-
-
-def _say_older(store: Store) -> None:
-    if store.older:
-        words = f"{store.older} runs of an older version: they are listed and exported, and none is reused"
-        print(f"dgtd: store {str(store.path)!r} has {words}", file=sys.stderr)
 
 
 def check_file(name: str, path: Path | None) -> None:

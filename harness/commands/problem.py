@@ -9,6 +9,11 @@ import typer
 
 from harness.commands.options import a_path
 from harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell, tell_complaints
+from harness.judging.plugins_checked import examine_problem
+from harness.oracle.facts import facts_of
+from harness.plugins import find_problem, installed
+from harness.report.drawing import check_picture
+from harness.report.problems import draw
 
 Plot = typer.Option(
     None, "--plot", help="Draw the states, their values and the return's law to this file.", parser=a_path,
@@ -20,7 +25,6 @@ app = typer.Typer(help="The problems that claims are checked on.", no_args_is_he
 @app.command("list", cls=Command)
 def list_problems(as_json: bool = AsJson) -> None:
     """Every problem, with its size and source."""
-    from harness.plugins import find_problem, installed
 
     rows = []
     for name in sorted(installed("problems")):
@@ -50,18 +54,12 @@ def show(
     plot: Path | None = Plot,
 ) -> None:
     """What is exactly true of a problem: distribution, values, matrices, and where its predictor starts."""
-    from harness.oracle.facts import facts_of
-    from harness.plugins import find_problem
 
     if plot is not None:
-        from harness.report.drawing import check_picture
-
         check_picture("plot", plot)
     problem = find_problem(name)
     facts = facts_of(problem)
     if plot is not None:
-        from harness.report.problems import draw
-
         draw(problem, plot)
     if as_json:
         print_json(facts)
@@ -81,7 +79,6 @@ def show(
 @app.command("check", cls=Command)
 def check(name: str = typer.Argument(help="A problem, as in 'baird'."), as_json: bool = AsJson) -> int:
     """Is a problem whole: the same twice, inside its support, and does GTD2 run on it?"""
-    from harness.judging.plugins_checked import examine_problem
 
     return tell_complaints(name, examine_problem(name), as_json)
 

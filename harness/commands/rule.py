@@ -6,7 +6,10 @@ from typing import Any
 
 import typer
 
+from algorithms.rules import FAMILIES, RULES, find_rule
 from harness.commands.output import AsJson, Command, print_json, print_table, say, tell_complaints
+from harness.judging.conformance import examine
+from harness.runs.rule_files import reference, resolve
 
 app = typer.Typer(help="The update rules.", no_args_is_help=True)
 
@@ -26,7 +29,6 @@ def _describe(rule: Any) -> dict[str, Any]:
 @app.command("list", cls=Command)
 def list_rules(as_json: bool = AsJson) -> None:
     """Every built-in rule, and what it promises."""
-    from algorithms.rules import FAMILIES, RULES
 
     rows = [_describe(rule) for rule in RULES.values()]
     for make in FAMILIES.values():
@@ -45,8 +47,6 @@ def show(name: str = typer.Argument(help="A name from `dgtd rule list`."), as_js
     """The arithmetic of a rule."""
     import inspect
 
-    from algorithms.rules import find_rule
-
     rule = find_rule(name)
     found = _describe(rule) | {"source": inspect.getsource(rule.function)}
     if as_json:
@@ -60,7 +60,5 @@ def check(
     name: str = typer.Argument(help="A rule: a name, or path/to/file.py:function."), as_json: bool = AsJson
 ) -> int:
     """Every promise of a rule tried on small exact problems; in words, what is wrong."""
-    from harness.judging.conformance import examine
-    from harness.runs.rule_files import reference, resolve
 
     return tell_complaints(name, examine(resolve(reference(name))), as_json)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import typer
 
+from algorithms.published import PUBLISHED
 from harness.commands.options import (
     INTERRUPTED,
-    LEARNERS,
     RESUME,
     ActingOptions,
     PredictorText,
@@ -28,12 +27,19 @@ from harness.commands.output import (
     print_table,
     say,
 )
-
-if TYPE_CHECKING:
-    from harness.runs.spec import RunSpec
-    from harness.runs.store import Store
-
-EARNED = ("return", "length", "value", "earned")  # in a world
+from harness.commands.progress import progress
+from harness.experiment.learners import learner as learner_of
+from harness.experiment.learners import run_spec
+from harness.oracle.score import Score
+from harness.places.place import find_place
+from harness.places.world import find_world
+from harness.runs.driver import execute
+from harness.runs.fingerprint import run_hash
+from harness.runs.lanes import Lanes
+from harness.runs.predictors import parse, shown
+from harness.runs.spec import Request, RunSpec, StepSchedule
+from harness.runs.store import Store
+from harness.runs.trainers.trainer import trainer_of
 
 
 @runs_lanes
@@ -56,7 +62,7 @@ def run(
     schedule: str = typer.Option("constant", help="Step sizes, not of agents: constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     predictor: str | None = PredictorText,
-    learner: str = typer.Option("agent", help="In a world: agent, or policy-iteration (SGD, online)."),
+    learner: str = typer.Option("", help="In a world: agent, or policy-iteration (SGD, online); or a trainer's name."),
     episodes: int | None = typer.Option(None, help="Policy iteration: episodes until the next policy (20)."),
     frozen: int | None = typer.Option(None, help="Agents: steps until the copy that they bootstrap from is renewed."),
     metric: str | None = typer.Option(None, help="Agents: cramer, or kl as in C51."),
@@ -65,49 +71,22 @@ def run(
     as_json: bool = AsJson,
 ) -> int:
     """Run one rule on one problem; lanes that are stored already are not run again."""
-    from algorithms.names import look_up
-    from algorithms.published import PUBLISHED
-    from harness.commands.progress import progress
-    from harness.plugins import find_problem
-    from harness.runs.cohort import made_of
-    from harness.runs.driver import execute
-    from harness.runs.learning import check_learner
-    from harness.runs.predictors import default_for, parse
-    from harness.runs.rule_files import reference
-    from harness.runs.spec import Learner, Place, Probe, Request, RunSpec, StepSchedule, log_times
-    from harness.worlds.world import is_world
-
-    chosen = None if predictor is None else parse(predictor)
-    look_up("learner", learner, LEARNERS)
     words = {
         "episodes": episodes, "frozen": frozen, "metric": metric, "theta_optimiser": theta_optimiser,
         "w_optimiser": w_optimiser,
     }  # fmt: skip
     settings = acting.settings | {name: value for name, value in words.items() if value is not None}
-    if is_world(problem) or rule in PUBLISHED or learner != "agent":
-        given = {"target": target, "alpha": alpha, "beta": beta, "atoms": atoms, "predictor": chosen}
-        options = {name: value for name, value in given.items() if value is not None} | settings
-        options |= {"projection": projection, "cohort": min(10, seeds)}
-        if StepSchedule(schedule) != StepSchedule():
-            options["schedule"] = StepSchedule(schedule)
-        spec = _in_a_world(problem, learner, rule, options)(steps, seed, states=acting.observations)
-        made_of(spec)
-    else:
-        acting.refuse(problem)
-        if settings:
-            raise ValueError(f"{', '.join(settings)} is for learners in a world, and {problem!r} is none")
-        for name, value in (("alpha", alpha), ("beta", beta)):
-            if value is None:
-                raise ValueError(f"Missing option '--{name}'.")
-        place = find_problem(problem)
-        atoms, target = 21 if atoms is None else atoms, "value" if target is None else target
-        place.target(target, atoms, projection)
-        made = Learner(
-            reference(rule), alpha, beta, target, atoms, projection, StepSchedule(schedule),  # type: ignore[arg-type]
-            predictor=chosen or default_for(place),
-        )  # fmt: skip
-        spec = RunSpec(Place(problem), made, Probe(log_times(steps)), seed)
-        check_learner(spec)
+    chosen = None if predictor is None else parse(predictor)
+    acts = (find_world(problem) if rule in PUBLISHED or learner else find_place(problem)).acts
+    own = PUBLISHED[rule].target if rule in PUBLISHED else "value"
+    if rule in PUBLISHED and target not in (None, own):
+        raise ValueError(f"target of {rule!r} is {own!r}, got {target!r}")
+    made = learner_of(
+        learner, rule, problem, target=target or own, alpha=alpha, beta=beta, atoms=atoms, projection=projection,
+        predictor=chosen, schedule=StepSchedule(schedule), cohort=min(10, seeds) if acts else None, **settings,
+    )  # fmt: skip
+    spec = run_spec(problem, made, steps, seed, states=acting.observations)
+    trainer_of(spec)  # what can't run is said before anything does
     request = Request(spec, seeds)
     label = rule.upper() if rule in PUBLISHED else spec.learner.rule.name
     make = where.make  # a wrong executor is an error before there is a store
@@ -128,43 +107,14 @@ def run(
     return 2
 
 
-def _in_a_world(world: str, kind: str, rule: str, options: dict[str, Any]) -> Callable[..., RunSpec]:
-    """Makes runs of a learner there, with the settings of its module where none are given."""
-    from algorithms.published import PUBLISHED
-    from harness.compare import agents, policy_iteration
-
-    module: Any = agents if kind == "agent" else policy_iteration
-    own = PUBLISHED[rule].target if rule in PUBLISHED else options.get("target", "value")
-    if kind == "agent" and options.setdefault("target", own) != own:
-        raise ValueError(f"target of {rule!r} is {own!r}, got {options['target']!r}")
-    return partial(agents.run_spec, world, module.learner(rule, world, **options))
-
-
 def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
-    import numpy as np
-
-    from harness.runs.fingerprint import run_hash
-    from harness.runs.predictors import shown
-    from harness.runs.spec import Outcome
-
     run = run_hash(spec)
-    lanes = results.lanes(run, seeds)
+    rows = results.lanes(run, seeds)
     outcomes: dict[str, int] = {}
-    for lane in lanes:
+    for lane in rows:
         outcomes[str(lane.outcome)] = outcomes.get(str(lane.outcome), 0) + 1
-    curves = [lane.curves for lane in lanes if lane.curves.size]
-    metrics = {}
-    if curves:
-        # A lane that died has no final number: it is worse than any that has one. More is better of what is earned.
-        final, names = np.stack(curves)[:, -1], results.metrics(run)
-        lost = np.array([lane.outcome is Outcome.DIVERGED for lane in lanes if lane.curves.size])
-        worst = np.where(np.isin(names, EARNED), -np.inf, np.inf)
-        final = np.where(np.isfinite(final) & ~(lost[:, None] & np.isin(names, EARNED)), final, worst)
-        quantiles = np.quantile(final, [0.25, 0.5, 0.75], axis=0, method="nearest")
-        metrics = {
-            name: dict(zip(("q25", "median", "q75"), quantiles[:, i], strict=True)) for i, name in enumerate(names)
-        }
-    seconds = sum(lane.seconds for lane in lanes)
+    measured = [lane for lane in rows if lane.curves.size]
+    lanes = Lanes.of_rows(measured, spec.times(), results.metrics(run)) if measured else None
     return {
         "run": run,
         "problem": spec.place.problem,
@@ -175,10 +125,25 @@ def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
         "steps": spec.probe.steps,
         "seeds": seeds,
         "outcomes": outcomes,
-        "errors": sorted({lane.error for lane in lanes if lane.error}),
-        "final": metrics,
-        "microseconds_per_step": 1e6 * seconds / max(len(lanes), 1) / spec.probe.steps,
+        "errors": sorted({lane.error for lane in rows if lane.error}),
+        "final": {} if lanes is None else _quartiles(spec, lanes),
+        "microseconds_per_step": 1e6 * sum(lane.seconds for lane in rows) / max(len(rows), 1) / spec.probe.steps,
     }
+
+
+def _quartiles(spec: RunSpec, lanes: Lanes) -> dict[str, Any]:
+    """Of every metric at the end, and of the place's scores: a lane that diverged is worse than any other."""
+    place = find_place(spec.place.problem)
+    ends = [Score(name, "final", name, name in place.rising) for name in lanes.names]
+    scores = [score for score in place.scores if score.metric in lanes.names]
+    return {score.label: _middle(score.of(lanes)) for score in (*ends, *scores)}
+
+
+def _middle(values: Any) -> dict[str, float]:
+    """Quartiles; what is not known is passed over."""
+    known = values[~np.isnan(values)]
+    quantiles = np.quantile(known, [0.25, 0.5, 0.75], method="nearest") if known.size else [np.nan] * 3
+    return dict(zip(("q25", "median", "q75"), map(float, quantiles), strict=True))
 
 
 def _print(found: dict[str, Any], already: int, expected: int) -> None:

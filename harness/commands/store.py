@@ -8,6 +8,8 @@ import typer
 
 from harness.commands.options import StorePath
 from harness.commands.output import AsJson, Command, open_to_read, print_json, say
+from harness.runs.checkpoints import Checkpoints
+from harness.runs.database import SCHEMA, size_of
 
 app = typer.Typer(help="The file that results live in: info, check, backup, clean.", no_args_is_help=True)
 DAMAGED = 1
@@ -17,7 +19,6 @@ Copy = typer.Argument(help="The copy, a new file.")
 @app.command(cls=Command)
 def info(store: Path = StorePath, as_json: bool = AsJson) -> None:
     """How many runs, lanes and jobs there are, and how they ended."""
-    from harness.runs.database import SCHEMA, size_of
 
     with open_to_read(store) as results:
         found = {"store": str(store), "bytes": size_of(store), "schema": SCHEMA} | results.counts()
@@ -57,7 +58,6 @@ def backup(out: Path = Copy, store: Path = StorePath) -> None:
 @app.command(cls=Command)
 def clean(store: Path = StorePath) -> None:
     """Remove the checkpoints of cohorts that were stopped on their way; results are not touched."""
-    from harness.runs.checkpoints import Checkpoints
 
     left = Checkpoints.beside(store)
     if not store.exists() and not left.path.is_dir():

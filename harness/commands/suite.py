@@ -8,8 +8,30 @@ from typing import Any
 
 import typer
 
+from algorithms.names import unknown
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say, tell, tell_complaints
+from harness.commands.progress import progress
+from harness.judging.claims import Setting
+from harness.judging.conformance import examine
+from harness.judging.estimate import estimate
+from harness.judging.formats import as_junit, as_markdown
+from harness.judging.ledger import (
+    Workshop,
+    collect,
+    counts,
+    evidence_of,
+    exit_code,
+    find_suites,
+    judge,
+    needs_of,
+    remarks,
+    setting_for,
+)
+from harness.judging.plugins_checked import examine_suite
+from harness.report.claims import draw_all
+from harness.report.document import as_document
+from harness.runs.rule_files import reference, resolve
 
 Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.", parser=a_path, metavar="PATH")
 Markdown = typer.Option(
@@ -52,13 +74,8 @@ def suite(
     as_json: bool = AsJson,
 ) -> int:
     """Check the claims of a suite. Exit codes: 0 all pass, 1 one failed, 3 inconclusive, 4 nothing ran, 5 an error."""
-    from harness.commands.progress import progress
-    from harness.judging.formats import as_junit, as_markdown
-    from harness.judging.ledger import Workshop, counts, exit_code, judge
 
     if name == "check" and checked is not None:
-        from harness.judging.plugins_checked import examine_suite
-
         return tell_complaints(checked, examine_suite(checked), as_json)
     if checked is not None:
         raise ValueError(f"one suite at a time: what is {checked!r} behind {name!r}?")
@@ -86,8 +103,6 @@ def suite(
     if document:
         _write_document(entries, document, repeat=f"dgtd suite {name} --profile {profile} --document {document}")
     if pictures:
-        from harness.report.claims import draw_all
-
         with progress("pictures") as tick:
             draw_all(entries, pictures, tick)
     code = INTERRUPTED if len(entries) < len(claims) else exit_code(entries)
@@ -128,8 +143,6 @@ def _about(claim: Any, judged: Any) -> bool:
 
 def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool) -> int:
     """What is needed, what is stored, and an estimate of the rest, from stored runs where there are some."""
-    from harness.judging.estimate import estimate
-    from harness.judging.ledger import needs_of
 
     needs = [need for claim in claims if claim.promised for need in needs_of(claim, setting, judged)]
     with open_store(store) as results:
@@ -148,18 +161,11 @@ def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool
 def _write_document(entries: list, path: Path, repeat: str) -> None:
     from datetime import UTC, datetime
 
-    from harness.judging.ledger import remarks
-    from harness.report.document import as_document
-
     text = as_document(entries, repeat, datetime.now(UTC).date().isoformat(), *remarks("all"))
     path.write_text(text, encoding="utf-8")
 
 
 def _claims(name: str, profile: str, rule: str | None, seed: int, starts: list[str]) -> tuple[Any, list, Any]:
-    from algorithms.names import unknown
-    from harness.judging.claims import Setting
-    from harness.judging.ledger import collect, setting_for
-    from harness.runs.rule_files import reference, resolve
 
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
     judged = None if rule is None else resolve(reference(rule))
@@ -183,8 +189,6 @@ def _explain_failures(entries: list, judged: Any) -> None:
     if len(failed) > 5:
         say(f"… and {len(failed) - 5} more")
     if judged is not None:
-        from harness.judging.conformance import examine
-
         for complaint in examine(judged):
             tell(f"what is wrong with {judged.name} ({complaint.check}): {complaint.words}")
 
@@ -199,8 +203,6 @@ def explain(
     as_json: bool = AsJson,
 ) -> int:
     """The evidence of one claim, and what would turn its verdict round. Stored evidence is not computed again."""
-    from algorithms.names import unknown
-    from harness.judging.ledger import Workshop, evidence_of, exit_code, find_suites, judge
 
     name = claim.split("/")[0]
     find_suites(name)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from algorithms.streams import generator, lane_streams
 from harness.commands.options import a_path
 from harness.commands.output import AsJson, Command, print_json, print_table, say, tell
+from harness.places.world import find_world, known_worlds
+from harness.report.drawing import check_picture
 
 if TYPE_CHECKING:
-    from harness.worlds.world import WorldInfo
+    from harness.places.world import WorldInfo
 
 Plot = typer.Option(None, "--plot", help="Draw a frame to this file (png).", parser=a_path, metavar="PATH")
 app = typer.Typer(help="The worlds that agents act in.", no_args_is_help=True)
@@ -20,7 +23,6 @@ app = typer.Typer(help="The worlds that agents act in.", no_args_is_help=True)
 @app.command("list", cls=Command)
 def list_worlds(as_json: bool = AsJson) -> None:
     """Every world of ours, and how to name one of gymnasium's."""
-    from harness.worlds.world import known_worlds
 
     names = ("name", "observations", "actions", "limit", "summary")
     rows = [{name: getattr(world, name) for name in names} for world in known_worlds()]
@@ -43,12 +45,7 @@ def show(
     """The spaces of a world, and what random actions earn there."""
     import numpy as np
 
-    from algorithms.streams import generator, lane_streams
-    from harness.worlds.world import find_world
-
     if plot is not None:
-        from harness.report.drawing import check_picture
-
         check_picture("plot", plot)
     info = find_world(name)
     world = info.make(lane_streams(0, range(8), world=name, stream="world"))

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from harness.commands.options import INTERRUPTED, RESUME, Where
 from harness.commands.output import open_store, print_json, print_table, say, tell
+from harness.commands.progress import progress
+from harness.experiment.zones import FINE, Zones, zone_jobs
+from harness.oracle.certificates import Class
+from harness.report.drawing import check_picture, save
+from harness.report.zones import zones_figure
+from harness.runs.driver import execute
+from harness.runs.rule_files import reference, resolve
 
 if TYPE_CHECKING:
-    from harness.compare.contest import Grid
+    from harness.experiment.search import Grid
 
 
 def zone_map(
@@ -18,13 +25,6 @@ def zone_map(
     path: Path, as_json: bool,
 ) -> int:  # fmt: skip
     """One picture, a row per rule and a column per problem. `target`: its name, atoms and projection."""
-    from harness.commands.progress import progress
-    from harness.compare.zones import FINE, Zones, zone_jobs
-    from harness.oracle.certificates import Class
-    from harness.report.drawing import check_picture, save
-    from harness.report.zones import zones_figure
-    from harness.runs.driver import execute
-    from harness.runs.rule_files import reference, resolve
 
     check_picture("map", path)
     for given, kind in ((rules, "rule"), (problems, "problem")):

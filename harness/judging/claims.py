@@ -33,7 +33,7 @@ class Setting:
 
 Need = Request | Job
 Needs = Callable[[Setting], list[Need]]
-# Takes what was needed, in order: a Trial for a run, for a job what its function returned.
+# Takes what was needed, in order: a Lanes for a run, for a job what its function returned.
 Judge = Callable[[list[Any], Setting], Finding]
 
 

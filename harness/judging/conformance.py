@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.fast.compiled_loop import rule_as_data
 from algorithms.rule import Cotangents, Promise, Rule
 from algorithms.rules import gtd2, tdc
-from harness.oracle.theorem import EXACT
+from harness.oracle.theorem import EXACT, descends_error, network_case, small_problem, solves_w_error
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,6 @@ def _arithmetic(rule: Rule) -> list[Complaint]:
 
 
 def _compiles(rule: Rule) -> list[Complaint]:
-    from algorithms.fast.compiled_loop import rule_as_data
 
     try:
         rule_as_data(replace(rule, linear=False), np.ones(1))
@@ -60,7 +60,6 @@ def _compiles(rule: Rule) -> list[Complaint]:
 
 def _promises(rule: Rule) -> list[Complaint]:
     """Theorem 1 on a small network: the two promises that enumeration decides."""
-    from harness.oracle.theorem import descends_error, network_case, small_problem, solves_w_error
 
     objective, theta = network_case(small_problem(), "cdf", seed=0)
     checks = {

@@ -20,8 +20,8 @@ from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
-from harness.runs.spec import Request
-from harness.runs.store import Store
+from harness.runs.spec import Outcome, Request
+from harness.runs.store import LaneError, Store
 
 FRESH = 1_000_003  # added to the seed where a FAIL is looked at again
 
@@ -176,21 +176,10 @@ class Workshop:
         return lanes + sum(self.store.seconds(job.hash) for job in jobs)
 
     def evidence(self, need: Need) -> Any:
-        """The trial of a run, or the result of a job; ValueError if it failed, KeyError if it is not there."""
+        """The lanes of a run, or the result of a job; LaneError if it failed, KeyError if it is not there."""
         if isinstance(need, Job):
-            outcome, result, error = self.store.job(need.hash)
-            if not outcome.settled:
-                raise ValueError(f"{outcome}: {error}")
-            return result
-        run = run_hash(need.spec)
-        lanes = self.store.lanes(run, need.seeds)
-        if len(lanes) < need.seeds:
-            raise KeyError(run)
-        for lane in lanes:
-            if not lane.outcome.settled:
-                name = need.spec.learner.rule.name
-                raise ValueError(f"{name} on {need.spec.place.problem}: {lane.outcome}: {lane.error}")
-        return self.store.trial(run, need.spec.times(), need.seeds)
+            return self.store.result(need)
+        return self.store.settled_lanes(need.spec, need.seeds)
 
 
 def _sorted(needs: Iterable[Need]) -> tuple[list[Request], list[Job]]:
@@ -249,8 +238,8 @@ def _unfinished(workshop: Workshop, needs: list[Need]) -> bool:
     try:
         for need in needs:
             workshop.evidence(need)
-    except ValueError as error:
-        return str(error).startswith("interrupted") or ": interrupted: " in str(error)
+    except LaneError as error:
+        return error.outcome is Outcome.INTERRUPTED
     except KeyError:
         return True
     return False

@@ -15,11 +15,10 @@ from harness.judging.ledger import find_suites, needs_of
 from harness.oracle.facts import facts_of
 from harness.oracle.problem import Problem
 from harness.plugins import find_problem
-from harness.runs.learning import Learning
 from harness.runs.predictors import default_for
 from harness.runs.rule_files import reference
-from harness.runs.spec import Learner, Place, Probe, RunSpec, log_times
-from harness.runs.trial import simulate
+from harness.runs.spec import Learner, PlaceSpec, Probe, RunSpec, log_times
+from harness.runs.trainers.trainer import train, trainer_of
 
 STEPS, LANES = 200, 4
 
@@ -70,7 +69,7 @@ def _runs(name: str, problem: Problem) -> list[Complaint]:
         size = 1e-5 if network else 0.01 / max(float((problem.mdp.features**2).sum(1).max()), 1.0)
         learner = Learner(reference("gtd2"), size, size, target, predictor=default_for(problem))
         try:
-            trial = simulate(Learning.of(RunSpec(Place(name), learner, Probe(log_times(STEPS)))), range(LANES))
+            trial = train(trainer_of(RunSpec(PlaceSpec(name), learner, Probe(log_times(STEPS)))), range(LANES))
         except Exception as error:
             out.append(Complaint(f"runs, {target}", f"{type(error).__name__}: {error}"))
             continue

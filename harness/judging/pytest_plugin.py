@@ -6,6 +6,9 @@ import os
 
 import pytest
 
+from harness.judging.ledger import collect
+from harness.runs.rule_files import reference, resolve
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of `dgtd suite`, each with --dgtd- before it."""
@@ -25,8 +28,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test per claim."""
     if "dgtd_claim" not in metafunc.fixturenames:
         return
-    from harness.judging.ledger import collect
-    from harness.runs.rule_files import reference, resolve
 
     option = metafunc.config.getoption
     try:

@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.fast.module import ModuleEngine
+from algorithms.rules import gtd2
+from algorithms.targets import ValueTarget
+from harness.oracle.objectives import Objective, module
 from harness.oracle.problem import Problem
 
 
@@ -31,11 +35,6 @@ def facts_of(problem: Problem) -> dict[str, Any]:
         }
         mspbe = mdp.mspbe(mdp.theta_initial)
     else:
-        from algorithms.fast.module import ModuleEngine
-        from algorithms.rules import gtd2
-        from algorithms.targets import ValueTarget
-        from harness.oracle.objectives import Objective, module
-
         engine = ModuleEngine(gtd2, problem.network())
         predictor = module(engine, np.eye(mdp.states))
         theta = np.concatenate([p.detach().numpy().ravel() for p in engine.module.parameters()])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
 from algorithms.checks import Floats
+from algorithms.digest import digest
 from algorithms.targets import Target, target_class
 from harness.oracle.mdp import FiniteMDP
+from harness.oracle.score import Score
 
 ATOMS = 21
+AREA = Score("rmspbe", "auc", "area under RMSPBE")  # tested, with winners
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,34 @@ class Problem:
     support: tuple[float, float]
     network: Callable[[], Any] | None = None
     drawing: str = ""
+    learner: ClassVar[str] = "linear"  # unless a predictor is named, or it has a network of its own
+    acts: ClassVar[bool] = False
+    rising: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def returns(self) -> tuple[float, float]:
+        """Where returns lie."""
+        return self.support
+
+    @cached_property
+    def identity(self) -> str:
+        """The arrays behind simulator and evaluator; a network of its own by its source."""
+        mdp = self.mdp
+        arrays = (
+            asdict(mdp.transitions), mdp.gamma, mdp.behaviour, mdp.target, mdp.features, mdp.theta_initial, mdp.start,
+            mdp.weights,
+        )  # fmt: skip
+        return digest(arrays, self.support, self.network)
 
     @property
     def name(self) -> str:
         """The problem's name."""
         return self.mdp.name
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """What is tested, then what is described."""
+        return (AREA, Score("rmspbe", "final", "RMSPBE at the end"), Score("rmsve", "final", "value error at the end"))
 
     def target(self, kind: str = "value", atoms: int = ATOMS, projection: str = "cramer") -> Target:
         """The value target, or the CDF target of the lift."""

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from algorithms.fast.mlp import MlpEngine
 from algorithms.rule import Rule
 from algorithms.rules import gtd2
+from algorithms.streams import generator
+from harness.oracle.mdp import FiniteMDP, mix
+from harness.oracle.objectives import Objective, flat, linear, mlp
+from harness.oracle.problem import Problem
 
 if TYPE_CHECKING:
     from algorithms.checks import Floats
@@ -19,8 +24,6 @@ EXACT = 1e-8  # relative: rounding is at 1e-12, a wrong term at 1e-2
 
 def linear_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """A linear predictor on 5 atoms at a random θ."""
-    from algorithms.streams import generator
-    from harness.oracle.objectives import Objective, linear
 
     target = problem.target(target_kind, atoms=5)
     predictor = linear(problem.mdp.features, target.outputs)
@@ -29,9 +32,6 @@ def linear_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objectiv
 
 def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """One hidden layer of 3, 5 atoms, a pinned logit, random weights."""
-    from algorithms.fast.mlp import MlpEngine
-    from algorithms.streams import generator
-    from harness.oracle.objectives import Objective, flat, mlp
 
     target = problem.target(target_kind, atoms=5)
     engine = MlpEngine(gtd2, (problem.mdp.features.shape[1], 3), target, pinned=True)
@@ -41,9 +41,6 @@ def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objecti
 
 def small_problem() -> Problem:
     """Six states, two actions, off-policy, drawn once: for checks that need any problem, even if none is installed."""
-    from algorithms.streams import generator
-    from harness.oracle.mdp import FiniteMDP, mix
-    from harness.oracle.problem import Problem
 
     rng = generator(0, purpose="small problem")
     P = rng.dirichlet(np.ones(6), size=(6, 2))

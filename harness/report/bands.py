@@ -40,7 +40,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Lanes:
+class Bundle:
     """What some lanes did: times [checkpoints], curves [lanes, checkpoints]."""
 
     line: Line
@@ -60,7 +60,7 @@ def band(axis: Any, line: Line, times: Integers, curves: Floats) -> Reading:
     return Reading(line.mark, line.name, steps.tolist(), said)
 
 
-def means(title: str, lanes: list[Lanes], ylabel: str, xlabel: str = "steps", log: bool = False) -> Panel:
+def means(title: str, lanes: list[Bundle], ylabel: str, xlabel: str = "steps", log: bool = False) -> Panel:
     """A panel of means."""
 
     def draw(axis: Any) -> Readings:
@@ -70,7 +70,7 @@ def means(title: str, lanes: list[Lanes], ylabel: str, xlabel: str = "steps", lo
     return Panel(title, draw, named=True)
 
 
-def spreads(title: str, lanes: list[Lanes], ylabel: str, xlabel: str = "steps", log: bool = False) -> Panel:
+def spreads(title: str, lanes: list[Bundle], ylabel: str, xlabel: str = "steps", log: bool = False) -> Panel:
     """A panel of standard deviations over lanes."""
 
     def draw(axis: Any) -> Readings:

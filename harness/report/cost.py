@@ -12,11 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.fast.linear import LinearEngine
 from algorithms.rules import gtd2
+from algorithms.streams import lane_streams
+from algorithms.targets import CdfTarget
 from harness.cost import peers
 from harness.cost.peers import Maker, Network
 from harness.cost.timing import interleaved
+from harness.cost.touches import count_touches
 from harness.cost.work import count
+from harness.plugins import find_problem
 
 SIZES = (4, 12, 32, 100, 320, 1000, 3100)  # units of each of two hidden layers
 # Name, maker, most parameters, colour (Okabe and Ito's), marker.
@@ -65,11 +70,6 @@ def draw(path: Path) -> None:
 
 def _linear(left: Any, right: Any) -> None:
     """The linear engine, 50 outputs: elements its source touches, and its time for one lane."""
-    from algorithms.fast.linear import LinearEngine
-    from algorithms.streams import lane_streams
-    from algorithms.targets import CdfTarget
-    from harness.cost.touches import count_touches
-    from harness.plugins import find_problem
 
     target, features = CdfTarget(-1, 1, 51), (8, 32, 100, 1000, 10_000, 100_000)
     calls = []

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from algorithms.checks import Floats
-from harness.compare.agreement import CHANCE, Distance, agreement
-from harness.compare.comparison import Comparison, Performance
+from harness.experiment.agreement import CHANCE, Distance, agreement
+from harness.experiment.comparison import Comparison, Entry
 from harness.oracle.lstd import Lstd
 from harness.report.drawing import INK
 from harness.report.readings import Reading
@@ -21,7 +21,7 @@ EXACT = "root of the exact expected MSPBE"
 LSTD = {"color": INK, "ls": ":", "lw": 1.0, "label": "LSTD, first order in 1/n", "zorder": 1.5}
 
 
-def exact_lines(axis: Any, here: list[Performance], least_squares: Lstd | None, styles: Styles) -> list[Reading]:
+def exact_lines(axis: Any, here: list[Entry], least_squares: Lstd | None, styles: Styles) -> list[Reading]:
     """Thin and light, behind the medians; returns what a page says of LSTD's."""
     known = [entry for entry in here if entry.exact is not None]
     for entry in known:
@@ -42,7 +42,7 @@ def exact_lines(axis: Any, here: list[Performance], least_squares: Lstd | None, 
     return [Reading("lstd", "LSTD, about", steps.tolist(), [f"{value:.3g}" for value in heights])]
 
 
-def exact_words(entry: Performance) -> list[str]:
+def exact_words(entry: Entry) -> list[str]:
     """What a page adds to the words of the median, per checkpoint after the start."""
     exact = np.full(len(entry.times), np.nan) if entry.exact is None else np.sqrt(entry.exact)
     return [f", exact {value:.3g}" if np.isfinite(value) else "" for value in exact[entry.times > 0]]
@@ -57,7 +57,7 @@ def drawable(values: ArrayLike) -> Floats:
 # ---------------------------------------------------------------------- words
 
 
-def caption(here: list[Performance], least_squares: Lstd | None) -> str:
+def caption(here: list[Entry], least_squares: Lstd | None) -> str:
     """What the lines are, and which are missing and why: one sentence for each."""
     out = ""
     if any(entry.exact is not None for entry in here):

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.comparison import ALPHA, NAMES, Comparison, Performance
-from harness.compare.exact import METRIC
+from algorithms.targets import CdfTarget
+from harness.experiment.comparison import ALPHA, NAMES, Comparison, Entry
+from harness.experiment.exact import METRIC
 from harness.judging.statistics import Interval, median_interval
+from harness.oracle.problem import ATOMS
+from harness.oracle.returns import true_law
+from harness.plugins import find_problem
+from harness.report import worlds
 from harness.report.drawing import INK, Figure, Panel
 from harness.report.exact_lines import caption, drawable, exact_lines, exact_words
+from harness.report.laws import law_band, law_quantiles
 from harness.report.overview import overview
-from harness.report.panels import at_step, figure_of
+from harness.report.panels import at_step, figure_of, file_name
 from harness.report.readings import Reading, Readings
 from harness.report.styles import COLOURS, Styles
 
 
-def figures(found: Comparison) -> list[Figure]:
-    """All of them, in the order of the page."""
-    styles = Styles(found.contest.contestants)
-    out = [_learning(found, problem, styles) for problem in found.contest.problems]
-    if any(who.distributional for who in found.contest.contestants):
-        out += [_law(found, problem, styles) for problem in found.contest.problems]
-    out += overview(found, styles)
-    return out
+def at_place(found: Comparison, place: str, styles: Styles) -> list[Figure]:
+    """What is drawn of one place."""
+    if found.experiment.in_worlds:
+        return worlds.figures(found, place, styles)
+    laws = [_law(found, place, styles)] if any(who.distributional for who in found.experiment.entrants) else []
+    return [_learning(found, place, styles), *laws]
 
 
-def sweep_figure(entry: Performance) -> Figure:
+def over_all(found: Comparison, styles: Styles) -> list[Figure]:
+    """What is drawn of all places at once."""
+    return [] if found.experiment.in_worlds else overview(found, styles)
+
+
+def sweep_figure(entry: Entry) -> Figure:
     """A sweep of one rule on one problem: a line for each β/α."""
 
     def draw(axis: Any) -> None:
@@ -47,11 +54,11 @@ def sweep_figure(entry: Performance) -> Figure:
         axis.plot(*_best(entry), "*", ms=13, color=INK, label="chosen")
         axis.set(xlabel="α", ylabel="area under RMSPBE (× diverged)", xscale="log", yscale="log")
 
-    words = f"Area under RMSPBE against alpha, one line for each beta over alpha: {entry.who.label} on {entry.problem}."
-    return Figure("sweep", "Sensitivity", words, (Panel(f"{entry.who.label} on {entry.problem}", draw),))
+    words = f"Area under RMSPBE against alpha, one line for each beta over alpha: {entry.who.label} on {entry.place}."
+    return Figure("sweep", "Sensitivity", words, (Panel(f"{entry.who.label} on {entry.place}", draw),))
 
 
-def _best(entry: Performance) -> tuple[float, float]:
+def _best(entry: Entry) -> tuple[float, float]:
     alpha, beta = entry.choice.best
     return alpha, next(s.area for s in entry.choice.sweep if (s.alpha, s.beta) == (alpha, beta))
 
@@ -83,12 +90,12 @@ def _learning(found: Comparison, problem: str, styles: Styles) -> Figure:
     return figure_of(file_name(found, "learning", problem), f"Learning on {problem}", words, shown)
 
 
-def _medians(entry: Performance, metric: str) -> Floats:
+def _medians(entry: Entry, metric: str) -> Floats:
     values = entry.of(metric)[:, entry.times > 0]
     return drawable(np.median(np.where(np.isfinite(values), values, np.inf), axis=0))
 
 
-def _band(axis: Any, entry: Performance, metric: str, styles: Styles) -> Reading:
+def _band(axis: Any, entry: Entry, metric: str, styles: Styles) -> Reading:
     shown = entry.times > 0
     found = [median_interval(column, ALPHA) for column in entry.of(metric)[:, shown].T]
     steps = entry.times[shown]
@@ -111,28 +118,19 @@ def _said(interval: Interval) -> str:
 
 
 def _law(found: Comparison, problem: str, styles: Styles) -> Figure:
-    from algorithms.targets import CdfTarget
-    from harness.oracle.returns import true_law
-    from harness.plugins import find_problem
-
     world = find_problem(problem)
-    target = world.target("cdf", found.contest.atoms, found.contest.projection)
+    target = world.target("cdf", found.experiment.atoms or ATOMS, found.experiment.projection)
     assert isinstance(target, CdfTarget)
     state, z = int(np.argmax(world.mdp.d)), target.support
     here = [entry for entry in found.at(problem) if entry.who.distributional]
-    learned = [law_quantiles(entry.law) for entry in here]
+    learned = [law_quantiles(entry.lanes.law) for entry in here]
 
     def draw(axis: Any) -> Readings:
         law = np.append(true_law(world.mdp, target).cdf[state], 1.0)
         axis.step(z, law, where="post", color=INK, lw=2.2, alpha=0.55, label="true law")
         curves = [Reading("true-law", "true law", z.tolist(), [f"{F:.3g}" for F in law])]
-        for entry, (low, middle, high) in zip(here, learned, strict=True):
-            axis.step(z, middle, where="post", **styles.line(entry.who))
-            axis.fill_between(
-                z, low, high, step="post", color=styles.colour(entry.who), alpha=0.15, lw=0, gid=styles.gid(entry.who)
-            )  # fmt: skip
-            words = [f"{m:.3g} [{a:.3g}, {b:.3g}]" for a, m, b in zip(low, middle, high, strict=True)]
-            curves.append(Reading(styles.gid(entry.who), entry.who.label, z.tolist(), words))
+        for entry, quantiles in zip(here, learned, strict=True):
+            curves.append(law_band(axis, z, quantiles, styles.line(entry.who), entry.who.label))
         axis.set(xlabel=f"return from state {state + 1}, the most visited", ylabel="F(z)")
         return Readings(lambda x: f"return at most {x:.3g}", curves)
 
@@ -148,20 +146,3 @@ def _law(found: Comparison, problem: str, styles: Styles) -> Figure:
     name = file_name(found, "law", problem)
     panel = Panel("law", draw)
     return figure_of(name, f"Return distribution on {problem}", words, [(panel, [F[:-1] for _, F, _ in learned])])
-
-
-def law_quantiles(law: Floats) -> Floats:
-    """[3, atoms]: the tenth, fiftieth and ninetieth percentile of laws [lanes, n]; the last atom is always at 1."""
-    F = np.concatenate([law, np.ones((len(law), 1))], axis=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # where every lane diverged there is no percentile
-        found: Floats = np.nanquantile(np.where(np.isfinite(F), F, np.nan), [0.1, 0.5, 0.9], axis=0)
-    return found
-
-
-def file_name(found: Comparison, kind: str, problem: str) -> str:
-    """Safe in a path and as an id, and one for each problem however alike their names are."""
-    safe = [re.sub(r"[^\w.-]+", "_", name).strip("_") for name in found.contest.problems]
-    here = found.contest.problems.index(problem)
-    again = safe[:here].count(safe[here])
-    return f"{kind}-{safe[here]}" + (f"-{again + 1}" if again else "")

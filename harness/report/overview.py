@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.across import Across, across
-from harness.compare.comparison import Comparison, Performance
-from harness.compare.contest import Contestant, SweepPoint
+from harness.experiment.across import Across, across
+from harness.experiment.comparison import Comparison, Entry
+from harness.experiment.experiment import Entrant
+from harness.experiment.search import SweepPoint
 from harness.report.drawing import Figure, Panel
 from harness.report.panels import Shown, at_step, figure_of
 from harness.report.readings import Reading, Readings
@@ -33,8 +34,8 @@ def overview(found: Comparison, styles: Styles) -> list[Figure]:
         ),
     ]  # fmt: skip
     if (seen := across(found)) is not None:
-        out.insert(-2, _profile(seen, styles, found.contest.contestants))
-    if found.contest.steps_given is None:
+        out.insert(-2, _profile(seen, styles, found.experiment.entrants))
+    if found.experiment.searched:
         words = (
             "Area under RMSPBE in the sweep against alpha, at the best beta for each alpha, per problem; crosses at "
             "the top are settings where lanes diverged whatever beta."
@@ -45,22 +46,22 @@ def overview(found: Comparison, styles: Styles) -> list[Figure]:
 
 
 def _across(
-    found: Comparison, name: str, title: str, words: str, curves: Callable[[Performance], tuple[Floats, Floats]],
-    draw: Callable[[list[Performance], Any], Readings], level: str = "flat",
+    found: Comparison, name: str, title: str, words: str, curves: Callable[[Entry], tuple[Floats, Floats]],
+    draw: Callable[[list[Entry], Any], Readings], level: str = "flat",
 ) -> Figure:  # fmt: skip
     """A panel for each problem."""
     shown: list[Shown] = []
-    for problem in found.contest.problems:
+    for problem in found.experiment.places:
         here = found.at(problem)
         shown.append((Panel(problem, partial(draw, here), True), [curves(entry)[1] for entry in here]))
     return figure_of(name, title, words, shown, level)
 
 
-def _profile(seen: Across, styles: Styles, contestants: tuple[Contestant, ...]) -> Figure:
+def _profile(seen: Across, styles: Styles, entrants: tuple[Entrant, ...]) -> Figure:
     def draw(axis: Any) -> Readings:
         levels = seen.levels()
         curves = []
-        for who in contestants:
+        for who in entrants:
             height = seen.profile(who.label, levels)
             axis.plot(levels, height, **styles.line(who))
             some = slice(None, None, 10)  # two hundred levels are more than a pointer can tell apart
@@ -75,11 +76,11 @@ def _profile(seen: Across, styles: Styles, contestants: tuple[Contestant, ...]) 
     words = (
         "Share of lanes, over all problems, whose area under RMSPBE is at most a share of its start: higher is better."
     )
-    heights = [seen.profile(who.label, seen.levels()) for who in contestants]
+    heights = [seen.profile(who.label, seen.levels()) for who in entrants]
     return figure_of("profile", "Performance profile", words, [(Panel("all problems", draw), heights)])
 
 
-def _deviation(entry: Performance) -> tuple[Floats, Floats]:
+def _deviation(entry: Entry) -> tuple[Floats, Floats]:
     """Checkpoints, and the standard deviation over seeds; where a lane is lost there is none."""
     values = entry.of("rmspbe")
     with np.errstate(all="ignore"):
@@ -88,7 +89,7 @@ def _deviation(entry: Performance) -> tuple[Floats, Floats]:
     return entry.times[shown].astype(float), deviation[shown]
 
 
-def _spread(styles: Styles, here: list[Performance], axis: Any) -> Readings:
+def _spread(styles: Styles, here: list[Entry], axis: Any) -> Readings:
     curves = []
     for entry in here:
         steps, deviation = _deviation(entry)
@@ -99,11 +100,11 @@ def _spread(styles: Styles, here: list[Performance], axis: Any) -> Readings:
     return Readings(at_step, curves)
 
 
-def _alive(entry: Performance) -> tuple[Floats, Floats]:
+def _alive(entry: Entry) -> tuple[Floats, Floats]:
     return np.maximum(entry.times, 1).astype(float), entry.alive
 
 
-def _survival(styles: Styles, here: list[Performance], axis: Any) -> Readings:
+def _survival(styles: Styles, here: list[Entry], axis: Any) -> Readings:
     curves = []
     for entry in here:
         steps, alive = _alive(entry)
@@ -114,7 +115,7 @@ def _survival(styles: Styles, here: list[Performance], axis: Any) -> Readings:
     return Readings(at_step, curves)
 
 
-def _best_by_alpha(entry: Performance) -> dict[float, SweepPoint]:
+def _best_by_alpha(entry: Entry) -> dict[float, SweepPoint]:
     """For each α of the sweep, its best β."""
     best: dict[float, SweepPoint] = {}
     for point in sorted(entry.choice.sweep, key=lambda each: (each.alpha, each.area)):
@@ -122,12 +123,12 @@ def _best_by_alpha(entry: Performance) -> dict[float, SweepPoint]:
     return best
 
 
-def _areas(entry: Performance) -> tuple[Floats, Floats]:
+def _areas(entry: Entry) -> tuple[Floats, Floats]:
     best = _best_by_alpha(entry)
     return np.array(list(best)), np.array([point.area for point in best.values()])
 
 
-def _sensitivity(styles: Styles, here: list[Performance], axis: Any) -> Readings:
+def _sensitivity(styles: Styles, here: list[Entry], axis: Any) -> Readings:
     top = max((s.area for entry in here for s in entry.choice.sweep if np.isfinite(s.area)), default=1.0) * 1.6
     curves = []
     for entry in here:

@@ -1,245 +1,233 @@
-"""The report of a comparison: one HTML file that needs nothing else."""
+"""A page of sections: data here, HTML in one template, and the figures as files beside it. Every report is one."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
-from html import escape
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
+from typing import ClassVar, NamedTuple
 
-from harness.compare.across import across
-from harness.compare.comparison import ALPHA, NAMES, TARGET, Comparison, Duel, Performance
-from harness.compare.contest import CHOICE
-from harness.judging.statistics import median_interval
-from harness.report.drawing import save
-from harness.report.figures import figures, file_name
-from harness.report.markup import FORMATS, Cell, colophon, document, figure_element, numeral, table, writable, written
-from harness.report.styles import Styles
-from harness.report.words import answer, question
+from jinja2 import Environment
+from markupsafe import Markup
+
+from harness.report.drawing import Figure, inline, save
+from harness.runs.fingerprint import machine_facts
+
+FORMATS = ("svg", "pdf", "png")  # for papers
+Cell = tuple[str, float | str, bool]  # text shown, sort key, whether it won
 
 
-def page(found: Comparison, command: str, out: Path, progress: Callable[[int, int], None] = lambda i, n: None) -> Path:
+@dataclass(frozen=True)
+class Words:
+    """A paragraph; `mark` is its class: soft, lead."""
+
+    kind: ClassVar[str] = "words"
+    text: str
+    mark: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Inside a section."""
+
+    kind: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """A command, or facts."""
+
+    kind: ClassVar[str] = "code"
+    text: str
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list."""
+
+    kind: ClassVar[str] = "bullets"
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Blocks side by side."""
+
+    kind: ClassVar[str] = "beside"
+    parts: tuple[tuple[Block, ...], ...]
+
+
+class Key(NamedTuple):
+    """A button that is also the legend of a curve."""
+
+    label: str
+    mark: str
+    colour: str
+    dashed: bool
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Buttons that show and hide curves."""
+
+    kind: ClassVar[str] = "keys"
+    keys: list[Key]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A sortable table that scrolls if it is too wide. `text`: columns of words; `wordy`: of sentences."""
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    text: frozenset[int] = frozenset({0})
+    wordy: bool = False
+
+    def cells(self) -> Iterator[list[dict[str, str]]]:
+        """As the template shows them: an interval stands beneath its estimate, so that all columns fit a screen."""
+        for row in self.rows:
+            cells = []
+            for i, (shown, value, won) in enumerate(row):
+                kinds = (("text", i in self.text), ("won", won), ("none", shown == "–"))  # a phone leaves out those
+                estimate, bracket, bounds = (shown, "", "") if i in self.text else shown.partition(" [")
+                cells.append(
+                    {
+                        "shown": estimate + (" ★" if won else ""),
+                        "bounds": f"[{bounds}" if bracket else "",
+                        "mark": " ".join(name for name, on in kinds if on),
+                        "label": self.columns[i] if i else "",
+                        "value": _sortable(value),
+                    }
+                )
+            yield cells
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: its panels, and its words beneath."""
+
+    kind: ClassVar[str] = "picture"
+    figure: Figure
+
+    @property
+    def name(self) -> str:
+        """Of its files."""
+        return self.figure.name
+
+    @property
+    def words(self) -> str:
+        """Its title and what it says."""
+        return f"{self.figure.title}. {self.figure.words}"
+
+    @property
+    def panels(self) -> list[Markup]:
+        """As drawings inside the page."""
+        return [Markup(panel) for panel in inline(self.figure)] if self.figure.panels else []
+
+
+Block = Words | Heading | Code | Bullets | Beside | Keys | Table | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, and what is below it."""
+
+    title: str
+    blocks: list[Block]
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """title: of the window; `head` stands in the page's header, `under` below it, before the sections."""
+
+    title: str
+    heading: str
+    head: list[Block]
+    sections: list[Section]
+    command: str
+    under: list[Block] = field(default_factory=list)
+
+
+def write(page: Page, out: Path, progress: Callable[[int, int], None] = lambda i, n: None) -> Path:
     """Write report.html, and the figures next to it; return its path."""
     writable(out)
     out.mkdir(parents=True, exist_ok=True)
-    made = figures(found)
-    drawn = {}
-    for name in written(out):  # by another comparison in the same folder
+    for name in written(out):  # by another report in the same folder
         for kind in FORMATS:
             (out / "figures" / f"{name}.{kind}").unlink(missing_ok=True)
-    for i, figure in enumerate(made):
-        progress(i, len(made))
-        if figure.panels:
-            save(figure, *(out / "figures" / f"{figure.name}.{kind}" for kind in FORMATS))
-        drawn[figure.name] = figure_element(figure)
+    pictures = [block for each in page.sections for block in each.blocks if isinstance(block, Picture)]
+    for i, picture in enumerate(pictures):
+        progress(i, len(pictures))
+        if picture.figure.panels:
+            save(picture.figure, *(out / "figures" / f"{picture.name}.{kind}" for kind in FORMATS))
     path = out / "report.html"
-    path.write_text(_document(found, command, drawn), encoding="utf-8")
+    path.write_text(rendered(page), encoding="utf-8")
     return path
 
 
-def _document(found: Comparison, command: str, drawn: dict[str, str]) -> str:
-    contest = found.contest
-    head, *lines = answer(found)
-    body = [
-        "<main>",
-        "<header>",
-        "<h1>GTD2 and related rules, compared</h1>",
-        f'<p class="lead"><strong>{escape(question(found))}</strong></p>',
-        f"<p>{escape(head)}</p>",
-        "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>",
-        f'<p class="soft">{contest.seeds} paired seeds, {contest.steps:,} steps, {contest.atoms} atoms '
-        f"({escape(contest.projection)}). Lines are medians over seeds, bands are their {1 - ALPHA:.0%} "
-        "intervals. A dashed line is a rule on return distributions. Diverged lanes count as infinitely bad, and no "
-        "lane is left out.</p>",
-        "</header>",
-        _keys(found),
-    ]
-    for problem in contest.problems:
-        body += [f"<section><h2>{escape(problem)}</h2>", _summary(found, problem)]
-        body += [drawn[name] for kind in ("learning", "law") if (name := file_name(found, kind, problem)) in drawn]
-        body.append("</section>")
-    body.append("<section><h2>Across problems</h2>")
-    body += [drawn[name] for name in ("profile", "spread", "survival", "sensitivity") if name in drawn]
-    body += [_together(found), _spreads(found), "</section>"]
-    if contest.steps_given is None:
-        body.append(_sweep(found))
-    body += [_ledger(found), colophon(command), "</main>"]
-    return document(f"dgtd compare: {', '.join(contest.problems)}", body)
-
-
-def _keys(found: Comparison) -> str:
-    """Buttons that are also the legend."""
-    styles = Styles(found.contest.contestants)
-    out = []
-    for who in found.contest.contestants:
-        dash = ' stroke-dasharray="5 2.5"' if who.distributional else ""
-        line = (
-            f'<svg viewBox="0 0 28 8" aria-hidden="true"><line x1="0" y1="4" x2="28" y2="4" '
-            f'stroke="{styles.colour(who)}" stroke-width="{4 if who.distributional else 2}"{dash}/></svg>'
-        )
-        out.append(
-            f'<button type="button" class="key" aria-pressed="true" data-curve="{styles.gid(who)}">'
-            f"{line}{escape(who.label)}</button>"
-        )
-    return f'<nav class="keys" aria-label="Show and hide curves">{"".join(out)}</nav>'
-
-
-# ---------------------------------------------------------------------- tables
-
-
-def _summary(found: Comparison, problem: str) -> str:
-    here = found.at(problem)
-    metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
-    columns = ["rule", "α", "β"]
-    columns += [f"{NAMES[m]}, {number}" for m in metrics for number in ("final", "area")]
-    columns += [f"steps to {TARGET:.0%}", "diverged", "µs per step", f"ms to {TARGET:.0%}"]
-    rows = []
-    for entry in here:
-        row: list[Cell] = [
-            (entry.who.label, entry.who.label, False),
-            (f"{entry.spec.learner.alpha:.4g}", entry.spec.learner.alpha, False),
-            (f"{entry.spec.learner.beta:.4g}", entry.spec.learner.beta, False),
-        ]
-        for metric in metrics:
-            for number in ("final", "auc"):
-                row.append(_measured(found, entry, metric, number))
-        steps = entry.median_steps_to_target
-        row += [
-            ("never" if math.isinf(steps) else f"{steps:.0f}", steps, False),
-            (f"{entry.diverged} of {len(entry.outcomes)}", float(entry.diverged), False),
-            (numeral(entry.microseconds), entry.microseconds, False),
-            (numeral(1e-3 * steps * entry.microseconds), steps * entry.microseconds, False),
-        ]
-        rows.append(row)
-    note = (
-        '<p class="soft">Median over seeds [interval]; area: mean height of the curve. ★ lowest area under RMSPBE, by '
-        f"paired tests against every other rule with Holm's correction over this page at {ALPHA:.0%}.</p>"
+def rendered(page: Page) -> str:
+    """As HTML, with how to make the page again at its end."""
+    here = files("harness.report")
+    style, script = (Markup(here.joinpath(f"page.{kind}").read_text("utf-8")) for kind in ("css", "js"))
+    template = Environment(autoescape=True, keep_trailing_newline=True).from_string(
+        here.joinpath("templates", "page.html").read_text("utf-8")
     )
-    return table(f"Numbers on {problem}", columns, rows) + note
+    whole = replace(page, sections=[*page.sections, _colophon(page.command)])
+    return template.render(page=whole, style=style, script=script)
 
 
-def _measured(found: Comparison, entry: Performance, metric: str, number: str) -> Cell:
-    if metric not in entry.who.metrics:
-        return ("–", math.inf, False)
-    interval = median_interval(entry.numbers(metric)[number], ALPHA)
-    won = found.winner(entry.problem, metric, number) == entry.who.label
-    bounds = f" [{numeral(interval.low)}, {numeral(interval.high)}]" if interval.low > -math.inf else ""
-    words = numeral(interval.estimate) + bounds
-    return (words, interval.estimate, won)
-
-
-def _together(found: Comparison) -> str:
-    """All problems at once: interquartile means, and how often each is below each other."""
-    seen = across(found)
-    if seen is None:
-        return ""
-    labels = list(seen.shares)
-    chance = {(each.b, each.a): each.chance.estimate for each in seen.improvements}
-    chance |= {(a, b): 1 - value for (b, a), value in chance.items()}
-    rows = []
-    for label in labels:
-        middle = seen.middles[label]
-        bounds = f" [{numeral(middle.low)}, {numeral(middle.high)}]" if math.isfinite(middle.estimate) else ""
-        row: list[Cell] = [(label, label, False), (numeral(middle.estimate) + bounds, middle.estimate, False)]
-        row += [
-            ("–", math.inf, False) if other == label else (f"{chance[label, other]:.0%}", chance[label, other], False)
-            for other in labels
-        ]
-        rows.append(row)
-    note = (
-        '<p class="soft">Each lane\'s area under RMSPBE over the height at which it started; problems weigh the same. '
-        f"Mean of the middle half of the seeds [{1 - ALPHA:.0%} interval over seeds], and the share of pairs (same "
-        "problem, same seed) in which the row is below the column.</p>"
+def _colophon(command: str) -> Section:
+    facts = json.loads(machine_facts())
+    lines = "\n".join(f"{key:10} {value}" for key, value in facts.items())
+    source = (
+        "The same command gives the same numbers, except times. Method: Qu, Mannor and Xu, Nonlinear Distributional "
+        "Gradient Temporal-Difference Learning, ICML 2019."
     )
-    columns = ["rule", "interquartile mean", *(f"below {label}" for label in labels)]
-    return table("All problems at once", columns, rows) + note
+    return Section("How to reproduce this page", [Code(command), Code(lines), Words(source, "soft")])
 
 
-def _spreads(found: Comparison) -> str:
-    rows: list[list[Cell]] = []
-    for entry in found.entries:
-        for number, ratio in entry.spread.items():
-            r = ratio.ratio
-            name = f"{entry.who.name} on {entry.problem}"
-            rows.append(
-                [
-                    (name, name, False),
-                    (number if number == "final" else "area", number, False),
-                    (numeral(r.estimate), r.estimate, False),
-                    (f"[{numeral(r.low)}, {numeral(r.high)}]", r.low, False),
-                    (f"{ratio.p:.2g}", ratio.p, False),
-                ]
-            )
-    if not rows:
-        return ""
-    columns = ["distributional against value", "of RMSPBE", "variance ratio", "95 % interval", "p of equal spread"]
-    return (
-        "<h3>Variance across seeds, distributional over value</h3>"
-        + table("Variance ratios", columns, rows, frozenset({0, 1}))
-        + '<p class="soft">Below 1: the distributional form varies less. Interval: Morgan, made for normal lanes (on '
-        "skewed ones it holds in 88 % of cases instead of 95 %); p: Spearman on sums and differences, for any lanes. "
-        "Where both forms take exactly the same path the ratio is 1.</p>"
-    )
+def written(out: Path) -> list[str]:
+    """Names of the figures that the report in a folder shows: those are ours, and other files there are the user's."""
+    try:
+        text = (out / "report.html").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
+    return re.findall(r'data-file="([\w.-]+)"', text)
 
 
-def _edge(entry: Performance, which: str) -> str:
-    return " (edge of the grid)" if which in entry.choice.on_edge else ""
+def writable(out: Path) -> None:
+    """Check that `out` can be written before the work, not after it; nothing of the trial stays."""
+    absent = [folder for folder in (out, *out.parents) if not folder.exists()]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / ".writable").touch()
+        (out / ".writable").unlink()
+        for folder in absent:
+            folder.rmdir()
+    except OSError as error:
+        raise ValueError(f"can't write to {str(out)!r}: {error.strerror or error}") from None
 
 
-def _sweep(found: Comparison) -> str:
-    rows: list[list[Cell]] = []
-    for entry in found.entries:
-        sweep = entry.choice.sweep
-        lost = [s for s in sweep if not s.stable]
-        rows.append(
-            [
-                (entry.problem, entry.problem, False),
-                (entry.who.label, entry.who.label, False),
-                (f"{entry.spec.learner.alpha:.4g}{_edge(entry, 'α')}", entry.spec.learner.alpha, False),
-                (f"{entry.spec.learner.beta:.4g}{_edge(entry, 'β/α')}", entry.spec.learner.beta, False),
-                (f"{len(lost)} of {len(sweep)}", float(len(lost)), False),
-                (f"{entry.choice.seconds:.1f}", entry.choice.seconds, False),
-            ]
-        )
-    columns = ["problem", "rule", "α chosen", "β chosen", "settings with diverged lanes", "seconds"]
-    return (
-        "<section><h2>How the step sizes were chosen</h2>"
-        f'<p class="soft">{escape(CHOICE[0].upper() + CHOICE[1:])}. {found.contest.sweep_seeds} lanes per setting, on '
-        "seeds that are not reported. Seconds are what the sweep's lanes took on one core.</p>"
-        + table("Step sizes", columns, rows, frozenset({0, 1}))
-        + "</section>"
-    )
+def _sortable(value: float | str) -> str:
+    """A number for page.js, or a word; what is not a number goes to the end."""
+    if isinstance(value, str):
+        return value
+    if math.isnan(value) or math.isinf(value):
+        return "-1e300" if value < 0 else "1e300"
+    return f"{value:.12g}"
 
 
-def _outcome(duel: Duel) -> str:
-    if duel.identical:
-        return "identical"
-    if not duel.primary:
-        return "described"
-    return duel.winner or "not told apart"
-
-
-def _ledger(found: Comparison) -> str:
-    def row(duel: Duel) -> list[Cell]:
-        better = duel.result.better
-        return [
-            (duel.problem, duel.problem, False),
-            (f"{NAMES[duel.metric]}, {'area' if duel.number == 'auc' else 'final'}", duel.metric, False),
-            (duel.a, duel.a, False),
-            (duel.b, duel.b, False),
-            (numeral(duel.result.median_difference), duel.result.median_difference, False),
-            (f"{better.estimate:.2f} [{better.low:.2f}, {better.high:.2f}]", better.estimate, False),
-            (f"{duel.p:.2g}", duel.p, False) if duel.primary else ("–", math.inf, False),
-            (_outcome(duel), duel.winner or "~", False),
-        ]
-
-    columns = ["problem", "number", "A", "B", "median A − B", "chance that A is lower", "p (Holm)", "lower"]
-    rows = [row(duel) for duel in found.duels]
-    tested = sum(duel.primary for duel in found.duels)
-    return (
-        "<section><h2>Ledger</h2>"
-        '<p class="soft">The area under RMSPBE is tested: signed ranks, and Holm\'s correction over all '
-        f"{tested} tests. The other numbers are described.</p>"
-        + table("Paired tests", columns, rows, frozenset({0, 1, 2, 3, 7}))
-        + "</section>"
-    )
+def numeral(value: float) -> str:
+    """A number in a cell."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return "–" if math.isnan(value) else f"{value:.3g}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from algorithms.checks import Floats
+from harness.experiment.comparison import Comparison
 from harness.report.drawing import Figure, Panel
 
 Shown = tuple[Panel, list[Floats]]  # a panel, and the heights of its curves
@@ -25,6 +28,15 @@ def _moves(curve: Floats) -> bool:
     """Whether there is more to see than a level line."""
     fine = curve[np.isfinite(curve)]
     return len(fine) > 1 and bool(np.ptp(fine) > 1e-9 * np.abs(fine).max())
+
+
+def file_name(found: Comparison, kind: str, place: str) -> str:
+    """Safe in a path and as an id, and one for each place however alike their names are."""
+    places = found.experiment.places
+    safe = [re.sub(r"[^\w.-]+", "_", name).strip("_") for name in places]
+    here = places.index(place)
+    again = safe[:here].count(safe[here])
+    return f"{kind}-{safe[here]}" + (f"-{again + 1}" if again else "")
 
 
 def at_step(step: float) -> str:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.formats import span
 from harness.judging.ledger import Entry, counts
-from harness.report.drawing import Figure, save
-from harness.report.markup import FORMATS, Cell, colophon, document, figure_element, table, written
+from harness.report.drawing import Figure
+from harness.report.page import Beside, Block, Bullets, Cell, Heading, Page, Picture, Section, Table, Words
 
 
 @dataclass(frozen=True)
@@ -78,54 +76,33 @@ def _entry(entry: Entry) -> dict[str, Any]:
     return {name: found[name] for name in ("id", "says", "status", "error", "finding")}
 
 
-def write(shown: list[Shown], setting: Setting, command: str, out: Path) -> Path:
-    """Write report.html, and the figures next to it; return its path."""
-    out.mkdir(parents=True, exist_ok=True)
-    for name in written(out):
-        for kind in FORMATS:
-            (out / "figures" / f"{name}.{kind}").unlink(missing_ok=True)
-    body = ["<main>", *_head(shown, setting)]
-    for each in shown:
-        body += _section(each, out)
-    body += [colophon(command), "</main>"]
-    path = out / "report.html"
-    path.write_text(document("dgtd figures", body), encoding="utf-8")
-    return path
-
-
-def _head(shown: list[Shown], setting: Setting) -> list[str]:
+def page(shown: list[Shown], setting: Setting, command: str) -> Page:
+    """Every figure a section."""
     lines = [f"Figure {each.figure.number}, {each.figure.title}: {each.verdicts or 'no claims'}." for each in shown]
     more = (
         "This is a quick look, in worlds with a third of the seeds: most statements stay INCONCLUSIVE. "
-        "<code>--profile full</code> takes 30 seeds. "
+        "--profile full takes 30 seeds. "
         if setting.profile == "ci"
         else ""
     )
-    return [
-        "<header>", "<h1>The paper's figures, and ours</h1>",
-        "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>",
-        f'<p class="soft">Profile {escape(setting.profile)}, root seed {setting.seed}. {more}Each sampled statement '
-        f"has a false-alarm rate of {setting.false_alarm:.1e}, and one that fails is tried again on fresh seeds before "
-        "it reads NOT REPLICATED. INCONCLUSIVE: these seeds do not decide it.</p>",
-        "</header>",
-    ]  # fmt: skip
+    method = (
+        f"Profile {setting.profile}, root seed {setting.seed}. {more}Each sampled statement has a false-alarm rate of "
+        f"{setting.false_alarm:.1e}, and one that fails is tried again on fresh seeds before it reads NOT REPLICATED. "
+        "INCONCLUSIVE: these seeds do not decide it."
+    )
+    head: list[Block] = [Bullets(lines), Words(method, "soft")]
+    return Page("dgtd figures", "The paper's figures, and ours", head, list(map(_section, shown)), command)
 
 
-def _section(shown: Shown, out: Path) -> list[str]:
+def _section(shown: Shown) -> Section:
     figure = shown.figure
-    said = "".join(f"<li>{escape(each.says)}</li>" for each in shown.statements)
-    made = [
-        f'<section id="figure-{figure.number}"><h2>Figure {figure.number}: {escape(figure.title)}</h2>',
-        f'<div class="beside"><div><h3>What the paper says</h3><ul>{said}</ul></div>'
-        f"<div><h3>How ours was made</h3><p>{escape(figure.ours)}</p></div></div>",
-    ]
-    for picture in shown.pictures:
-        save(picture, *(out / "figures" / f"{picture.name}.{kind}" for kind in FORMATS))
-        made.append(figure_element(picture))
-    return [*made, _verdicts(shown), "</section>"]
+    said = (Heading("What the paper says"), Bullets([each.says for each in shown.statements]))
+    ours = (Heading("How ours was made"), Words(figure.ours))
+    blocks: list[Block] = [Beside((said, ours)), *map(Picture, shown.pictures), _verdicts(shown)]
+    return Section(f"Figure {figure.number}: {figure.title}", blocks, f"figure-{figure.number}")
 
 
-def _verdicts(shown: Shown) -> str:
+def _verdicts(shown: Shown) -> Block:
     rows: list[list[Cell]] = []
     for each in shown.statements:
         for claim in each.claims:
@@ -136,12 +113,9 @@ def _verdicts(shown: Shown) -> str:
                     [(text, text, False) for text in (each.says, claim.says, entry.status, estimate, entry.words)]
                 )
     if not rows:
-        return '<p class="soft">No claim of this figure can be judged here.</p>'
+        return Words("No claim of this figure can be judged here.", "soft")
     columns = ["the paper says", "held here as", "verdict", "estimate", "evidence"]
-    return f'<div class="words">{table(f"Verdicts on figure {shown.figure.number}", columns, rows, TEXT)}</div>'
-
-
-TEXT = frozenset({0, 1, 2, 4})
+    return Table(f"Verdicts on figure {shown.figure.number}", columns, rows, frozenset({0, 1, 2, 4}), wordy=True)
 
 
 def _estimate(entry: Entry) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.across import across
-from harness.compare.comparison import ALPHA, POWER, Comparison, Duel, Performance, number_of_tests, undecidable
-from harness.compare.contest import Contestant
+from harness.experiment.across import across
+from harness.experiment.comparison import ALPHA, POWER, Comparison, Duel, Entry, undecidable
+from harness.experiment.experiment import Entrant
 from harness.judging.statistics import Interval, lanes_for_median
 from harness.report.exact_lines import exactness
 
@@ -16,43 +16,82 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 def question(found: Comparison) -> str:
     """One sentence."""
-    names = _list([who.label for who in found.contest.contestants])
-    where = _list(list(found.contest.problems))
-    return f"Which of {names} reduces the projected Bellman error most on {where}, and which varies least?"
+    names = _list([who.label for who in found.experiment.entrants])
+    where = _list(list(found.experiment.places))
+    does = "earns most" if found.experiment.in_worlds else "reduces the projected Bellman error most"
+    return f"Which of {names} {does} on {where}, and which varies least?"
+
+
+def method(found: Comparison) -> str:
+    """How the page was made, in a few sentences."""
+    experiment = found.experiment
+    start = f"{experiment.seeds} paired seeds, {experiment.steps:,} steps, {experiment.atoms} atoms "
+    end = "Diverged lanes count as infinitely bad, and no lane is left out."
+    if experiment.in_worlds:
+        return (
+            f"{start}({experiment.projection}). Lines are means over seeds of the returns of episodes between two "
+            f"checkpoints, bands their {1 - ALPHA:.0%} t-intervals. Agents share their worlds' and their exploration's "
+            f"random numbers lane by lane. {end}"
+        )
+    return (
+        f"{start}({experiment.projection}). Lines are medians over seeds, bands are their {1 - ALPHA:.0%} intervals. "
+        f"A dashed line is a rule on return distributions. {end}"
+    )
 
 
 def answer(found: Comparison) -> list[str]:
     """Sentences, what a reader wants to know first: form against form, rule against rule, cautions, and the spread."""
-    contest = found.contest
+    experiment = found.experiment
+    tests = f"{experiment.tests} test{'s' * (experiment.tests != 1)}"
     head = (
-        f"By the area under RMSPBE over {contest.seeds} paired seeds (signed ranks, Holm at {ALPHA:.0%} over "
-        f"{number_of_tests(contest)} tests):"
+        f"By the {experiment.score(experiment.places[0]).label} over {experiment.seeds} paired seeds (signed ranks, "
+        f"Holm at {ALPHA:.0%} over {tests}):"
     )
+    if experiment.in_worlds:
+        return [head, *_earned(found), *_meetings(found), *_cautions(found)]
     return [head, *_meetings(found), *_together(found), *_cautions(found), _spread(found), *exactness(found)]
+
+
+def _earned(found: Comparison) -> list[str]:
+    """A sentence for each world: medians, the best first."""
+    out = []
+    for place in found.experiment.places:
+        ranked = sorted(found.at(place), key=lambda entry: -np.median(entry.tested))
+        told = ", ".join(f"{entry.who.label} {_amount(float(np.median(entry.tested)))}" for entry in ranked)
+        label = found.experiment.score(place).label
+        out.append(f"{place}, median {label} ({found.experiment.steps:,}): {told}.")
+    return out
+
+
+def _amount(value: float) -> str:
+    """A number of either sign; infinite where lanes diverged."""
+    return f"{value:.4g}" if np.isfinite(value) else "−∞" if value < 0 else "∞"
 
 
 def _meetings(found: Comparison) -> list[str]:
     """A sentence for each two contestants that differ in one thing: first in their form, then in their rule."""
-    who = found.contest.contestants
+    who = found.experiment.entrants
     pairs = [(a, b) for i, a in enumerate(who) for b in who[i + 1 :]]
     forms = [(a, b) for a, b in pairs if a.rule == b.rule and a.distributional != b.distributional]
-    rules = [(a, b) for a, b in pairs if a.rule != b.rule and a.target == b.target]
+    rules = [(a, b) for a, b in pairs if a.rule != b.rule and (a.target == b.target or found.experiment.in_worlds)]
     return [_meeting(found, a, b) for a, b in forms + rules]
 
 
-def _meeting(found: Comparison, a: Contestant, b: Contestant) -> str:
+def _meeting(found: Comparison, a: Entrant, b: Entrant) -> str:
     """B against A, so that a distributional form is the subject."""
-    duels = [found.duel(problem, a, b) for problem in found.contest.problems]
+    duels = [found.duel(problem, a, b) for problem in found.experiment.places]
+    higher = found.experiment.score(found.experiment.places[0]).higher
+    better, worse = ("earns more than", "earns less than") if higher else ("is lower than", "is higher than")
     relations = {
-        "is lower than": [d for d in duels if d.winner == b.label],
-        "is higher than": [d for d in duels if d.winner == a.label],
+        better: [d for d in duels if d.winner == b.label],
+        worse: [d for d in duels if d.winner == a.label],
         "is identical, lane by lane, to": [d for d in duels if d.identical],
         "is not told apart from": [d for d in duels if d.winner is None and not d.identical],
     }
     other, clauses = a.label, []
     for relation, some in relations.items():
         if some:
-            clauses.append(f"{relation} {other} on {_list([d.problem + _effect(found, d) for d in some])}")
+            clauses.append(f"{relation} {other} on {_list([d.place + _effect(found, d) for d in some])}")
             other = "it"
     return f"{b.label} {'; '.join(clauses)}."
 
@@ -81,13 +120,16 @@ def _effect(found: Comparison, duel: Duel) -> str:
     if duel.identical:
         return ""
     result = duel.result
-    lower = result.n * (1 - result.better.estimate)
-    (a,) = [entry for entry in found.at(duel.problem) if entry.who.label == duel.a]
-    typical = float(np.median(a.numbers(duel.metric)[duel.number]))
-    share = f"{-result.median_difference / typical:+.2%}, " if np.isfinite(typical) and typical > 0 else ""
-    size = f"{share}lower in {lower:g} of {result.n} pairs"
+    better = result.n * (1 - result.better.estimate)
+    (a,) = [entry for entry in found.at(duel.place) if entry.who.label == duel.a]
+    typical = float(np.median(a.tested))
+    if duel.higher:
+        share = f"{_amount(-duel.difference)}, "  # returns may be negative: a share of them means nothing
+    else:
+        share = f"{-duel.difference / typical:+.2%}, " if np.isfinite(typical) and typical > 0 else ""
+    size = f"{share}{'higher' if duel.higher else 'lower'} in {better:g} of {result.n} pairs"
     if duel.winner is None:
-        needed = result.lanes_to_tell(ALPHA / number_of_tests(found.contest), POWER)  # if every test stays
+        needed = result.lanes_to_tell(ALPHA / found.experiment.tests, POWER)  # if every test stays
         size += f"; about {needed} seeds would tell" if needed else "; too small to tell with any seeds"
     return f" ({size})"
 
@@ -95,26 +137,34 @@ def _effect(found: Comparison, duel: Duel) -> str:
 def _cautions(found: Comparison) -> list[str]:
     """What a reader must know before believing the sentences above."""
     out = []
-    if words := undecidable(found.contest.seeds, number_of_tests(found.contest)):
+    if words := undecidable(found.experiment.seeds, found.experiment.tests):
         out.append(words + ".")
-    if found.contest.seeds < lanes_for_median(ALPHA):
+    if found.experiment.seeds < lanes_for_median(ALPHA):
         out.append(f"A {1 - ALPHA:.0%} interval of a median needs {lanes_for_median(ALPHA)} seeds, so none is shown.")
-    lost = sum(entry.diverged for entry in found.entries)
-    if lost:
-        out.append(f"{lost} of {sum(len(e.outcomes) for e in found.entries)} lanes diverged.")
-    edges = [
-        f"{e.who.label} on {e.problem} ({_list(list(e.choice.on_edge))})" for e in found.entries if e.choice.on_edge
-    ]
+    for entry in (each for each in found.entries if each.diverged):
+        out.append(f"{entry.diverged} of {entry.count} lanes of {entry.who.label} on {entry.place} diverged.")
+    out += [no_stable_words(entry) for entry in found.entries if not entry.choice.stable]
+    edges = [f"{e.who.label} on {e.place} ({_list(list(e.choice.on_edge))})" for e in found.entries if e.choice.on_edge]
     if edges:
         which = _list(edges) if len(edges) <= 4 else f"{len(edges)} of {len(found.entries)} choices (the sweep's table)"
         out.append(f"On the edge of the sweep's grid, so that a better step size may lie beyond: {which}.")
-    return out + _other_starts(found)
+    return out if found.experiment.in_worlds else out + _other_starts(found)
+
+
+def no_stable_words(entry: Entry) -> str:
+    """What diverged whatever the step sizes, and where to look next."""
+    tried = sorted(entry.choice.sweep, key=lambda s: (s.alpha, s.beta))
+    lost = ", ".join(f"α={s.alpha:g} β={s.beta:g}: {s.diverged} of {s.lanes}" for s in tried[:3])
+    return (
+        f"No stable step sizes for {entry.who.label} on {entry.place}: each of {len(tried)} settings had lanes that "
+        f"diverged ({lost}{', …' if len(tried) > 3 else ''}); try smaller --alphas."
+    )
 
 
 def _other_starts(found: Comparison) -> list[str]:
     """Forms of one rule that begin at different errors: their areas are not to be compared as they stand."""
     out = []
-    for problem in found.contest.problems:
+    for problem in found.experiment.places:
         here = found.at(problem)
         for a in here:
             for b in here:
@@ -137,14 +187,14 @@ def _spread(found: Comparison) -> str:
         return "Spread across seeds was not compared: it needs a rule on values and on distributions, and four seeds."
     smaller, larger = ([e for e in pairs if _verdict(e) == side] for side in (-1, 1))
     rest = len(pairs) - len(smaller) - len(larger)
-    places = f" ({_list([f'{e.who.name} on {e.problem}' for e in smaller])})" if smaller else ""
+    places = f" ({_list([f'{e.who.name} on {e.place}' for e in smaller])})" if smaller else ""
     return (
         f"Across seeds, the distributional form's final RMSPBE varies less than its value form's in {len(smaller)} of "
         f"{len(pairs)} cases{places}, more in {len(larger)}, and the tests find no difference in {rest}."
     )
 
 
-def _verdict(entry: Performance) -> int:
+def _verdict(entry: Entry) -> int:
     ratio = entry.spread["final"]
     if ratio.p >= ALPHA or ratio.ratio.low <= 1 <= ratio.ratio.high:
         return 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.compare.zones import Zones
+from harness.experiment.zones import Zones
 from harness.oracle.certificates import Class
 from harness.report.drawing import Figure, Panel
 

@@ -112,14 +112,3 @@ class Iteration(Acts):
             raise ValueError(f"batch must fit the replay, {max(self.capacity, 1)} transitions, got {self.batch}")
         for part in self.scale:
             positive("scale", part)
-
-
-def control_of(values: dict[str, Any] | None) -> Control | None:
-    """From JSON."""
-    return None if values is None else Control(**values | {"explore": tuple(values["explore"])})
-
-
-def iteration_of(values: dict[str, Any] | None) -> Iteration | None:
-    """From JSON."""
-    tuples = {} if values is None else {name: tuple(values[name]) for name in ("explore", "scale")}
-    return None if values is None else Iteration(**values | tuples)

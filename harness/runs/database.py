@@ -12,43 +12,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-SCHEMA = 4
+SCHEMA = 5
 OURS = 0x64677464  # SQLite's application_id: "dgtd"
 PATIENCE = 60.0  # seconds that another writer may keep the file locked
 SOON = 0.5  # seconds until the wait is said
 
-MIGRATIONS = {
-    1: """
-        CREATE TABLE runs (hash TEXT PRIMARY KEY, spec TEXT NOT NULL, created TEXT NOT NULL);
-        CREATE TABLE lanes (
-            run TEXT NOT NULL REFERENCES runs(hash), seed INTEGER NOT NULL, outcome TEXT NOT NULL,
-            died INTEGER NOT NULL, checkpoints INTEGER NOT NULL, curves BLOB NOT NULL, seconds REAL NOT NULL,
-            what TEXT NOT NULL,
-            PRIMARY KEY (run, seed)
-        ) WITHOUT ROWID;
-    """,
-    2: """
-        CREATE TABLE machines (id INTEGER PRIMARY KEY, facts TEXT NOT NULL UNIQUE);
-        ALTER TABLE lanes ADD COLUMN machine INTEGER REFERENCES machines(id);
-        CREATE INDEX lanes_by_outcome ON lanes (run, outcome);
-    """,
-    # A run names its metrics and its code; those of older versions have none, and are never reused.
-    3: """
-        ALTER TABLE lanes RENAME COLUMN what TO error;
-        ALTER TABLE lanes ADD COLUMN law BLOB NOT NULL DEFAULT x'';
-        ALTER TABLE runs ADD COLUMN metrics TEXT NOT NULL DEFAULT '';
-        ALTER TABLE runs ADD COLUMN version TEXT NOT NULL DEFAULT '';
-        CREATE TABLE jobs (
-            hash TEXT PRIMARY KEY, job TEXT NOT NULL, outcome TEXT NOT NULL, result TEXT NOT NULL,
-            seconds REAL NOT NULL, error TEXT NOT NULL, machine INTEGER REFERENCES machines(id), created TEXT NOT NULL
-        ) WITHOUT ROWID;
-    """,
-    # Of what a row says; empty in rows of older versions.
-    4: """
-        ALTER TABLE lanes ADD COLUMN checksum TEXT NOT NULL DEFAULT '';
-        ALTER TABLE jobs ADD COLUMN checksum TEXT NOT NULL DEFAULT '';
-    """,
-}
+TABLES = """
+    CREATE TABLE machines (id INTEGER PRIMARY KEY, facts TEXT NOT NULL UNIQUE);
+    CREATE TABLE runs (
+        hash TEXT PRIMARY KEY, spec TEXT NOT NULL, created TEXT NOT NULL, metrics TEXT NOT NULL, version TEXT NOT NULL
+    );
+    CREATE TABLE lanes (
+        run TEXT NOT NULL REFERENCES runs(hash), seed INTEGER NOT NULL, outcome TEXT NOT NULL, died INTEGER NOT NULL,
+        checkpoints INTEGER NOT NULL, curves BLOB NOT NULL, error TEXT NOT NULL, law BLOB NOT NULL,
+        seconds REAL NOT NULL, machine INTEGER REFERENCES machines(id), created TEXT NOT NULL, checksum TEXT NOT NULL,
+        PRIMARY KEY (run, seed)
+    ) WITHOUT ROWID;
+    CREATE INDEX lanes_by_outcome ON lanes (run, outcome);
+    CREATE TABLE jobs (
+        hash TEXT PRIMARY KEY, job TEXT NOT NULL, outcome TEXT NOT NULL, result TEXT NOT NULL, error TEXT NOT NULL,
+        seconds REAL NOT NULL, machine INTEGER REFERENCES machines(id), created TEXT NOT NULL, checksum TEXT NOT NULL
+    ) WITHOUT ROWID;
+"""
 
 ADVICE = {
     "file is not a database": "it is not a dgtd store: name another file",
@@ -88,16 +73,16 @@ class Database:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             made = _connect(self.path)
         try:
-            if self._check_ours(made) < SCHEMA:
+            if not self._check_ours(made):
                 self._retried(lambda: made.execute("PRAGMA journal_mode=WAL"))
-                self._migrate(made)
+                self._create(made)
         except BaseException:
             made.close()
             raise
         return made
 
     def _open_to_read(self) -> sqlite3.Connection:
-        """As it is; an older one as a copy in memory, which is then brought up to date."""
+        """As it is; an empty file as an empty store in memory."""
         place = self.path.resolve().as_uri()
         made = _connect(f"{place}?mode=ro", uri=True)
         try:
@@ -107,40 +92,35 @@ class Database:
             made = _connect(f"{place}?mode=ro&immutable=1", uri=True)
             if Path(f"{self.path}-wal").exists():
                 self.say(f"store {str(self.path)!r} can't be locked here: what was written last may be missing")
-        if self._check_ours(made) == SCHEMA:
+        if self._check_ours(made):
             return made
-        copy = _connect(":memory:")
-        made.backup(copy)
         made.close()
-        self._migrate(copy)
-        return copy
+        empty = _connect(":memory:")
+        self._create(empty)
+        return empty
 
-    def _check_ours(self, made: sqlite3.Connection) -> int:
-        """The schema's version, 0 if the file is empty; nothing is changed."""
+    def _check_ours(self, made: sqlite3.Connection) -> bool:
+        """Whether it is a store; False if the file is empty. Nothing is changed."""
         found = int(made.execute("PRAGMA user_version").fetchone()[0])
         mark = made.execute("PRAGMA application_id").fetchone()[0]
         tables = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         older = mark == 0 and 1 <= found <= 3 and {"runs", "lanes"} <= tables  # before there was a mark
         if tables and mark != OURS and not older:
             raise StoreError(f"store {str(self.path)!r} is a database of something else: name another store")
-        if found > SCHEMA:
-            raise StoreError(
-                f"store {str(self.path)!r} has schema {found}, and this version knows {SCHEMA}: "
-                "update dgtd, or name another store"
-            )
-        return found if tables else 0
+        if tables and found != SCHEMA:
+            advice = "update dgtd, or name another store" if found > SCHEMA else "name another store, or delete it"
+            raise StoreError(f"store {str(self.path)!r} has schema {found}, and this version knows {SCHEMA}: {advice}")
+        return bool(tables)
 
-    def _migrate(self, made: sqlite3.Connection) -> None:
+    def _create(self, made: sqlite3.Connection) -> None:
         self._retried(lambda: made.execute("BEGIN IMMEDIATE"))
         try:
-            # Read again under the lock: another process may have migrated since.
-            found = made.execute("PRAGMA user_version").fetchone()[0]
-            for version in range(found + 1, SCHEMA + 1):
-                for statement in MIGRATIONS[version].split(";"):
+            if made.execute("PRAGMA user_version").fetchone()[0] != SCHEMA:  # nobody else has since
+                for statement in TABLES.split(";"):
                     if statement.strip():
                         made.execute(statement)
-            made.execute(f"PRAGMA application_id={OURS}")
-            made.execute(f"PRAGMA user_version={SCHEMA}")
+                made.execute(f"PRAGMA application_id={OURS}")
+                made.execute(f"PRAGMA user_version={SCHEMA}")
             made.execute("COMMIT")
         except BaseException:
             _roll_back(made)

@@ -13,106 +13,28 @@ from typing import Any
 from algorithms.rule import RuleError
 from harness.interrupts import listening
 from harness.runs.checkpoints import Checkpoints, every, name_of
-from harness.runs.cohort import CohortResult, Task, failed_cohort, run_cohort
 from harness.runs.executors import DiedError, InProcess, Workers, capacity, outcome_of, watch
 from harness.runs.fingerprint import DECISIVE, of_code, run_hash
-from harness.runs.job import Job, JobResult, JobTask, run_job
+from harness.runs.job import Job
 from harness.runs.rule_files import is_built_in
-from harness.runs.spec import FileRef, Outcome, Request, RunSpec, seeds_of, unique
+from harness.runs.spec import FileRef, Outcome, Request, unique
 from harness.runs.store import Store
 from harness.runs.timeouts import GRACE, check_timeout
+from harness.runs.work import Cohort, JobWork, Task, Work, carry_out
 
 LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
 SPARE = 2  # tasks submitted beyond the executor's workers, so that none waits for the next one
 DEATHS = 2  # a worker may be killed by somebody else: what ends a second one has failed
 
 
-@dataclass(frozen=True)
-class CohortWork:
-    """A cohort of a run."""
-
-    spec: RunSpec
-    cohort: int
-    alone: bool = False
-    twice: bool = False
-
-    @property
-    def whole(self) -> RunSpec:
-        """What fails together."""
-        return self.spec
-
-    @property
-    def culprit(self) -> str:
-        """What to blame if the worker dies."""
-        return f"rule {self.spec.learner.rule.name}"
-
-    @property
-    def seeds(self) -> range:
-        """Of its lanes."""
-        return seeds_of(self.spec, self.cohort)
-
-    def submit(self, executor: Executor, timeout: float | None, kept: Checkpoints | None) -> Future[Any]:
-        """Hand it over. A cohort in a world may be long, and keeps checkpoints."""
-        task = Task.of(self.spec, self.cohort, timeout, self.twice)
-        if kept is not None and self.spec.place.is_world:
-            task = replace(task, checkpoints=str(kept.path), every=every())
-        return _hand_over(executor, timeout, run_cohort, task)
-
-    def failed(self, outcome: Outcome, error: str) -> CohortResult:
-        """A result that says why there is none."""
-        return failed_cohort(run_hash(self.spec), self.cohort, self.seeds, outcome, error)
-
-    def save(self, store: Store, result: Any) -> None:
-        """One transaction; then its checkpoint is of no use, unless the cohort was stopped on its way."""
-        store.save(self.spec, result)
-        stopped = any(lane.outcome in (Outcome.INTERRUPTED, Outcome.TIMED_OUT) for lane in result.lanes)
-        if store.checkpoints is not None and not stopped:
-            store.checkpoints.remove(result.run, self.seeds)
-
-
-@dataclass(frozen=True)
-class JobWork:
-    """A job."""
-
-    job: Job
-
-    @property
-    def alone(self) -> bool:
-        """Whether nothing else may run beside it."""
-        return self.job.alone
-
-    @property
-    def whole(self) -> Job:
-        """What fails together."""
-        return self.job
-
-    @property
-    def culprit(self) -> str:
-        """What to blame if the worker dies."""
-        return f"rule {self.job.rule.name}" if self.job.rule else self.job.name
-
-    def submit(self, executor: Executor, timeout: float | None, kept: Checkpoints | None) -> Future[Any]:
-        """Hand it over."""
-        task = JobTask(self.job.to_json(), self.job.hash, self.job.parts, timeout)
-        return _hand_over(executor, timeout, run_job, task)
-
-    def failed(self, outcome: Outcome, error: str) -> JobResult:
-        """A result that says why there is none."""
-        return JobResult(self.job.hash, outcome, error=error)
-
-    def save(self, store: Store, result: Any) -> None:
-        """One transaction."""
-        store.save_job(self.job, result)
-
-
-Work = CohortWork | JobWork
-
-
-def _hand_over(executor: Executor, timeout: float | None, function: Callable[..., Any], task: Any) -> Future[Any]:
+def _hand_over(work: Work, executor: Executor, timeout: float | None, kept: Checkpoints | None) -> Future[Any]:
     """The worker keeps the limit itself if it can; one that does not come back is ended."""
+    task = Task.of(work, timeout, isinstance(work, Cohort) and work.twice)
+    if kept is not None:
+        task = replace(task, checkpoints=str(kept.path), every=every())
     if isinstance(executor, Workers) and timeout is not None:
-        return executor.within(timeout + GRACE, function, task)
-    return executor.submit(function, task)
+        return executor.within(timeout + GRACE, carry_out, task)
+    return executor.submit(carry_out, task)
 
 
 class RefusedError(ValueError):
@@ -138,7 +60,7 @@ def missing(store: Store, requests: Iterable[Request], jobs: Iterable[Job] = ())
     found: list[Work] = []
     for request in sorted(unique(requests), key=lambda each: -each.spec.probe.steps):
         settled = store.settled(run_hash(request.spec), request.spec.learner.cohort)
-        found += [CohortWork(request.spec, cohort) for cohort in request.cohorts if cohort not in settled]
+        found += [Cohort(request.spec, cohort) for cohort in request.cohorts if cohort not in settled]
     return [*(JobWork(job) for job in dict.fromkeys(jobs) if not store.has_job(job.hash)), *found]
 
 
@@ -176,16 +98,16 @@ def _tidy(store: Store, requests: list[Request], todo: list[Work]) -> None:
     """Checkpoints that nobody goes on from are removed."""
     if store.checkpoints is None or not store.checkpoints.path.is_dir():
         return
-    wanted = {CohortWork(request.spec, cohort) for request in unique(requests) for cohort in request.cohorts}
+    wanted = {Cohort(request.spec, cohort) for request in unique(requests) for cohort in request.cohorts}
     stored = [name_of(run_hash(work.spec), work.seeds) for work in wanted.difference(todo)]
     store.checkpoints.tidy(stored, of_code(DECISIVE), store.say)
 
 
-def _tried_twice(todo: list[Work]) -> list[CohortWork]:
+def _tried_twice(todo: list[Work]) -> list[Cohort]:
     """The shortest cohort of each rule or network that is not ours: nothing is stored before two runs of it agree."""
-    shortest: dict[FileRef, CohortWork] = {}
+    shortest: dict[FileRef, Cohort] = {}
     for work in todo:
-        if not isinstance(work, CohortWork):
+        if not isinstance(work, Cohort):
             continue
         rule, network = work.spec.learner.rule, work.spec.learner.predictor.file
         for theirs in ([] if is_built_in(rule) else [rule]) + ([] if network is None else [network]):
@@ -231,7 +153,7 @@ class _Crew:
                     raise
                 progress(self.done)
             for work in self.running.values():
-                work.save(self.store, work.failed(Outcome.INTERRUPTED, "interrupted by the user"))
+                self.store.save(work, work.failed(Outcome.INTERRUPTED, "interrupted by the user"))
         except BaseException:
             _stop(self.executor, hurry=True)
             raise
@@ -243,7 +165,7 @@ class _Crew:
         room = capacity(self.executor) + SPARE
         while self.queue and len(self.running) < room and not stop():
             work = self.queue[0]
-            future = work.submit(self.executor, self.timeout, self.store.checkpoints)
+            future = _hand_over(work, self.executor, self.timeout, self.store.checkpoints)
             self.queue.popleft()
             self.running[future] = work
             if future.done():
@@ -268,9 +190,9 @@ class _Crew:
     def _save(self, work: Work, result: Any) -> None:
         if result.refused:
             raise RefusedError(f"{result.error}: install the same version there, and start the workers anew")
-        if getattr(result, "unsteady", False):
+        if result.unsteady:
             raise RuleError(result.error)
-        work.save(self.store, result)
+        self.store.save(work, result)
         self.done += 1
         self.broken = 0
 

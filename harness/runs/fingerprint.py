@@ -20,27 +20,23 @@ import numpy as np
 
 from algorithms.digest import digest
 from harness.oracle.problem import Problem
-from harness.plugins import find_problem
+from harness.places.place import find_place
+from harness.plugins import installed
 from harness.runs.rule_files import resolve
 from harness.runs.spec import FileRef, RunSpec
-from harness.worlds.world import find_world
 
 # Whatever decides a lane's numbers. Finite problems are their arrays, so no suite is among it.
 DECISIVE = (
-    "algorithms", "harness.oracle", "harness.plugins", "harness.worlds", "harness.runs.acting",
-    "harness.runs.acting_spec", "harness.runs.iterating", "harness.runs.spec", "harness.runs.trial",
-    "harness.runs.cohort", "harness.runs.learning", "harness.runs.predictors", "harness.runs.rule_files",
-    "harness.runs.checkpoints", "harness.runs.checkpoint_file", "harness.runs.bookkeeping",
+    "algorithms", "harness.oracle", "harness.plugins", "harness.places", "harness.runs.trainers", "harness.runs.spec",
+    "harness.runs.acting_spec", "harness.runs.lanes", "harness.runs.work", "harness.runs.predictors",
+    "harness.runs.rule_files", "harness.runs.checkpoints", "harness.runs.checkpoint_file",
 )  # fmt: skip
 
 
 def parts_of(spec: RunSpec) -> dict[str, str]:
     """What the run depends on, part by part: where two differ, this says why."""
-    if spec.place.is_world:  # its own code is ours; what else decides is a package
-        place, ratios = digest("world", find_world(spec.place.problem).version), np.ones(1)
-    else:
-        problem = find_problem(spec.place.problem)
-        place, ratios = of_problem(problem), np.unique(problem.mdp.table.rho)
+    place = find_place(spec.place.problem)
+    ratios = np.unique(place.mdp.table.rho) if isinstance(place, Problem) else np.ones(1)
     settings = asdict(spec)
     settings["learner"].pop("rule")
     settings["learner"]["predictor"].pop("file")
@@ -50,11 +46,19 @@ def parts_of(spec: RunSpec) -> dict[str, str]:
     source = [update.source_hash] if weighed else []
     return {
         "settings": digest(settings),
-        "problem": place,
+        "problem": place.identity,
         "rule": digest(update.fingerprint(ratios), "" if update.linear else _sources(rule), *source),
         "predictor": "" if network is None else digest(network.function, _sources(network)),
+        "trainer": _of_trainer(spec.learner.trainer),
         "code": of_code(DECISIVE),
     }
+
+
+def _of_trainer(name: str) -> str:
+    """A user's trainer by its module's source; ours is our own code."""
+    points = installed("trainers")
+    module = points[name].module if name in points else ""
+    return "" if module.startswith("harness.") or not module else of_code((module,))
 
 
 def _sources(ref: FileRef) -> list[str]:
@@ -65,16 +69,6 @@ def _sources(ref: FileRef) -> list[str]:
 def run_hash(spec: RunSpec) -> str:
     """The content hash under which lanes are stored."""
     return digest(parts_of(spec))
-
-
-def of_problem(problem: Problem) -> str:
-    """The arrays behind simulator and evaluator; a network of the problem's own by its source."""
-    mdp = problem.mdp
-    arrays = (
-        asdict(mdp.transitions), mdp.gamma, mdp.behaviour, mdp.target, mdp.features, mdp.theta_initial, mdp.start,
-        mdp.weights,
-    )  # fmt: skip
-    return digest(arrays, problem.support, problem.network)
 
 
 @cache

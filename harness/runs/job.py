@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
+
 from algorithms.digest import digest
 from harness.plugins import find_problem
-from harness.runs.fingerprint import machine_facts, of_code, of_problem
+from harness.runs.fingerprint import of_code
 from harness.runs.rule_files import resolve
-from harness.runs.spec import FileRef, Outcome
-from harness.runs.timeouts import GRACE, ended_beyond, time_limit
+from harness.runs.spec import FileRef
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Job:
         parameters = json.loads(self.parameters)
         return {
             "call": digest(self.function, parameters),
-            "problem": of_problem(find_problem(parameters["problem"])) if "problem" in parameters else "",
+            "problem": find_problem(parameters["problem"]).identity if "problem" in parameters else "",
             "rule": rule,
             "code": of_code(tuple(packages)),
         }
@@ -76,52 +76,4 @@ class Job:
     @staticmethod
     def from_json(text: str) -> Job:
         """The inverse of `to_json`."""
-        values = json.loads(text)
-        rule = values["rule"]
-        if rule is not None:
-            rule = FileRef(**rule | {"files": tuple(tuple(file) for file in rule["files"])})
-        return Job(**values | {"rule": rule})
-
-
-@dataclass(frozen=True)
-class JobTask:
-    """What a worker is sent: the job, and what the sender takes it to be."""
-
-    job: str
-    hash: str
-    parts: dict[str, str]
-    timeout: float | None = None
-
-
-@dataclass(frozen=True)
-class JobResult:
-    """The result as JSON, or an error."""
-
-    hash: str
-    outcome: Outcome
-    result: str = ""
-    seconds: float = 0.0
-    error: str = ""
-    machine: str = ""
-    refused: bool = False
-
-
-def run_job(task: JobTask) -> JobResult:
-    """Never raises for what happens inside."""
-    from harness.runs.cohort import refusal
-
-    start = time.perf_counter()
-    try:
-        job = Job.from_json(task.job)
-        if job.hash != task.hash:
-            return JobResult(task.hash, Outcome.FAILED, error=refusal(job.parts, task.parts), refused=True)
-        with ended_beyond(None if task.timeout is None else task.timeout + GRACE), time_limit(task.timeout, "job"):
-            result = json.dumps(job.run())
-        return JobResult(task.hash, Outcome.CONVERGED, result, time.perf_counter() - start, machine=machine_facts())
-    except TimeoutError:
-        outcome, error = Outcome.TIMED_OUT, f"more than {task.timeout:g} s"
-    except KeyboardInterrupt:
-        raise
-    except BaseException as problem:  # a worker must outlive any rule that it is given
-        outcome, error = Outcome.FAILED, f"{type(problem).__name__}: {problem}"
-    return JobResult(task.hash, outcome, "", time.perf_counter() - start, error, machine_facts())
+        return msgspec.json.decode(text, type=Job)

@@ -10,15 +10,16 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from algorithms.checks import Integers, positive, whole
 from algorithms.names import look_up
 from algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
 from algorithms.targets import PROJECTIONS, target_class
+from harness.places.world import is_world
 from harness.plugins import canonical_problem
-from harness.runs.acting_spec import Control, Iteration, control_of, iteration_of
-from harness.worlds.world import is_world
+from harness.runs.acting_spec import Control, Iteration
 
 COHORT = 16  # lanes that run and are stored together, unless a learner says otherwise
 CHECKPOINTS = 25
@@ -58,7 +59,7 @@ class FileRef:
 
 
 @dataclass(frozen=True)
-class Place:
+class PlaceSpec:
     """Where to learn: a problem by its canonical name, or a world. `iid`: transitions are drawn one by one from d."""
 
     problem: str
@@ -139,6 +140,7 @@ class Learner:
     spread   what a network's first weights, uniform in ±1/√in, are multiplied with
     cohort   lanes that run and are stored together: a wide one is cheaper for small networks
     control  of a learner that acts in a world, or its `iteration`: one of the two
+    kind     the trainer that runs it, by its entry point's name; '' leaves that to the other fields
     """
 
     rule: FileRef
@@ -157,6 +159,14 @@ class Learner:
     cohort: int = COHORT
     control: Control | None = None
     iteration: Iteration | None = None
+    kind: str = ""
+
+    @property
+    def trainer(self) -> str:
+        """By the entry point's name."""
+        if self.kind or self.control or self.iteration:
+            return self.kind or ("agent" if self.control else "policy-iteration")
+        return TRAINERS[self.predictor.kind]
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "spread"):
@@ -177,6 +187,7 @@ class Learner:
                 object.__setattr__(self, name, defaults[name].default)
 
 
+TRAINERS = {"linear": "linear", "mlp": "network", "table": "network", "own": "module", "module": "module"}
 States = tuple[tuple[float, ...], ...]  # observations of a world
 
 
@@ -222,7 +233,7 @@ def log_times(steps: int, checkpoints: int = CHECKPOINTS) -> tuple[int, ...]:
 class RunSpec:
     """Everything that decides a lane's numbers but its seed. `axes` name the lanes' streams beside problem and seed."""
 
-    place: Place
+    place: PlaceSpec
     learner: Learner
     probe: Probe
     root_seed: int = 0
@@ -240,24 +251,7 @@ class RunSpec:
     @staticmethod
     def from_json(text: str) -> RunSpec:
         """The inverse of `to_json`."""
-        values: dict[str, Any] = json.loads(text)
-        learner, predictor = values["learner"], values["learner"]["predictor"]
-        shape = {"hidden": tuple(predictor["hidden"]), "file": _file(predictor["file"])}
-        parts = {
-            "rule": _file(learner["rule"]),
-            "schedule": StepSchedule(**learner["schedule"]),
-            "control": control_of(learner["control"]),
-            "iteration": iteration_of(learner["iteration"]),
-            "predictor": PredictorSpec(**predictor | shape),
-        }
-        probe = {name: tuple(values["probe"][name]) for name in ("times", "metrics")}
-        return RunSpec(
-            Place(**values["place"]),
-            Learner(**learner | parts),
-            Probe(**values["probe"] | probe),
-            values["root_seed"],
-            tuple((name, value) for name, value in values["axes"]),
-        )
+        return msgspec.json.decode(text, type=RunSpec)
 
     def times(self) -> Integers:
         """[checkpoints]: numbers of steps."""
@@ -266,12 +260,6 @@ class RunSpec:
     def with_learner(self, **changes: Any) -> RunSpec:
         """A copy with another learner."""
         return replace(self, learner=replace(self.learner, **changes))
-
-
-def _file(values: dict[str, Any] | None) -> Any:
-    if values is None:
-        return None
-    return FileRef(**values | {"files": tuple(tuple(file) for file in values["files"])})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,29 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers
+from algorithms.checks import Floats
 from harness.runs.checkpoints import Checkpoints
-from harness.runs.cohort import CohortResult
 from harness.runs.database import Database, tell
-from harness.runs.job import Job, JobResult
+from harness.runs.fingerprint import run_hash
+from harness.runs.job import Job
+from harness.runs.lanes import Lane, Lanes
 from harness.runs.predictors import shown
-from harness.runs.spec import COHORT, FileRef, Outcome, PredictorSpec, RunSpec
-from harness.runs.trial import Trial
-
-_OLD_METRICS = {"value": ("rmspbe", "rmsve", "size"), "cdf": ("rmspbe", "rmsve", "size", "rdmspbe", "cramer")}
+from harness.runs.spec import COHORT, Outcome, RunSpec
+from harness.runs.work import Cohort, Result, Work
 
 
-@dataclass(frozen=True)
-class StoredLane:
-    """A row: curves [checkpoints, metrics]."""
+class LaneError(ValueError):
+    """A lane or a job that has no numbers, and why."""
 
-    seed: int
-    outcome: Outcome
-    died: int
-    curves: Floats
-    seconds: float
-    error: str
-    law: Floats
+    def __init__(self, who: str, outcome: Outcome, error: str) -> None:
+        super().__init__(f"{who}: {outcome}: {error}" if who else f"{outcome}: {error}")
+        self.outcome = outcome
 
 
 class Store:
@@ -59,45 +52,33 @@ class Store:
 
     # ------------------------------------------------------------------ writing
 
-    def save(self, spec: RunSpec, result: CohortResult) -> None:
+    def save(self, work: Work, result: Result) -> None:
         """One transaction; a settled row is never overwritten, an unsettled one is."""
-        each = result.seconds / max(len(result.lanes), 1)
-        metrics = json.dumps(result.metrics) if result.metrics else ""
         with self._db.transaction() as db:
-            db.execute(
-                "INSERT INTO runs (hash, spec, created, metrics, version) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (hash) DO UPDATE SET metrics = excluded.metrics WHERE excluded.metrics != ''",
-                (result.run, spec.to_json(), _now(), metrics, version("dgtd-bench")),
-            )
             machine = _machine(db, result.machine)
-            for lane in result.lanes:
-                curves = np.ascontiguousarray(lane.curves, dtype="<f8")
-                said = (
-                    result.run, lane.seed, str(lane.outcome), lane.died, len(curves), curves.tobytes(),
-                    result.error, np.asarray(lane.law, "<f8").tobytes(),
-                )  # fmt: skip
-                db.execute(
-                    f"INSERT INTO lanes ({_LANE}, seconds, machine, checksum) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, seed) DO UPDATE SET "
-                    "outcome = excluded.outcome, died = excluded.died, checkpoints = excluded.checkpoints, "
-                    "curves = excluded.curves, error = excluded.error, law = excluded.law, "
-                    "seconds = excluded.seconds, machine = excluded.machine, checksum = excluded.checksum "
-                    f"WHERE lanes.outcome NOT IN ({_SETTLED})",
-                    (*said, each, machine, checksum(said)),
-                )
+            if isinstance(work, Cohort):
+                self._save_lanes(db, work, result, machine)
+            else:
+                said = (result.hash, work.to_json(), str(result.outcome), result.value, result.error)
+                _upsert(db, "jobs", _JOB, said, (result.seconds, machine, _now(), checksum(said)))
+        # A checkpoint is of no use any more, unless the cohort was stopped on its way.
+        if self.checkpoints is not None and isinstance(work, Cohort) and result.outcome not in _STOPPED:
+            self.checkpoints.remove(result.hash, work.seeds)
 
-    def save_job(self, job: Job, result: JobResult) -> None:
-        """One transaction; a settled result is never overwritten."""
-        said = (result.hash, job.to_json(), str(result.outcome), result.result, result.error)
-        with self._db.transaction() as db:
-            db.execute(
-                f"INSERT INTO jobs ({_JOB}, seconds, machine, created, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT (hash) DO UPDATE SET outcome = excluded.outcome, result = excluded.result, "
-                "error = excluded.error, seconds = excluded.seconds, machine = excluded.machine, "
-                "created = excluded.created, checksum = excluded.checksum "
-                f"WHERE jobs.outcome NOT IN ({_SETTLED})",
-                (*said, result.seconds, _machine(db, result.machine), _now(), checksum(said)),
-            )
+    def _save_lanes(self, db: sqlite3.Connection, work: Cohort, result: Result, machine: int) -> None:
+        metrics = json.dumps(result.metrics) if result.metrics else ""
+        db.execute(
+            "INSERT INTO runs (hash, spec, created, metrics, version) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (hash) DO UPDATE SET metrics = excluded.metrics WHERE excluded.metrics != ''",
+            (result.hash, work.to_json(), _now(), metrics, version("dgtd-bench")),
+        )
+        for lane in result.lanes:
+            curves = np.ascontiguousarray(lane.curves, dtype="<f8")
+            said = (
+                result.hash, lane.seed, str(lane.outcome), lane.died, len(curves), curves.tobytes(),
+                lane.error, np.asarray(lane.law, "<f8").tobytes(),
+            )  # fmt: skip
+            _upsert(db, "lanes", _LANE, said, (lane.seconds, machine, _now(), checksum(said)))
 
     # ------------------------------------------------------------------ what is whole
 
@@ -142,7 +123,7 @@ class Store:
         rows = self._db.query(query, (size, run))
         return {cohort for cohort, count in rows if count == size}
 
-    def lanes(self, run: str, seeds: int | None = None) -> list[StoredLane]:
+    def lanes(self, run: str, seeds: int | None = None) -> list[Lane]:
         """The lanes of a run, seeds 0 … seeds − 1, without damaged ones."""
         rows = self._db.query(
             f"SELECT {_LANE}, checksum, seconds FROM lanes WHERE run = ? AND seed < ? ORDER BY seed",
@@ -155,7 +136,7 @@ class Store:
                 continue
             _, seed, outcome, died, count, blob, error, law = said
             curves, last = _array(blob, count), np.frombuffer(law, dtype="<f8")
-            found.append(StoredLane(seed, Outcome(outcome), died, curves, seconds, error, last))
+            found.append(Lane(seed, Outcome(outcome), died, curves, last, seconds, error))
         return found
 
     def seconds_per_step(self, problem: str, target: str, predictor: str) -> float | None:
@@ -177,6 +158,13 @@ class Store:
             return False
         return any(Outcome(row[2]).settled for row in rows)
 
+    def result(self, job: Job) -> Any:
+        """What a job returned; KeyError if it was not run, LaneError if it has no result."""
+        outcome, value, error = self.job(job.hash)
+        if not outcome.settled:
+            raise LaneError("", outcome, error)
+        return value
+
     def job(self, hash_: str) -> tuple[Outcome, Any, str]:
         """(outcome, result, error) of a job that was run."""
         rows = self._db.query("SELECT outcome, result, error FROM jobs WHERE hash = ?", (hash_,))
@@ -194,35 +182,34 @@ class Store:
         ((found,),) = self._db.query(query, (hash_, hash_, 2**62 if seeds is None else seeds))
         return float(found)
 
-    def trial(self, run: str, times: Integers, seeds: int) -> Trial:
-        """The settled lanes of a run, seeds 0 … seeds − 1, as they were simulated."""
-        lanes = self.lanes(run, seeds)
-        curves = np.stack([lane.curves for lane in lanes], axis=1)
-        died, law = np.array([lane.died for lane in lanes]), np.stack([lane.law for lane in lanes])
-        return Trial(times, curves, died, self.metrics(run), law)
+    def settled_lanes(self, spec: RunSpec, seeds: int) -> Lanes:
+        """Seeds 0 … seeds − 1 of a run; KeyError if some are not there, LaneError if some have no numbers."""
+        run = run_hash(spec)
+        rows = self.lanes(run, seeds)
+        if len(rows) < seeds:
+            raise KeyError(run)
+        for row in rows:
+            if not row.outcome.settled:
+                raise LaneError(f"{spec.learner.rule.name} on {spec.place.problem}", row.outcome, row.error)
+        return Lanes.of_rows(rows, spec.times(), self.metrics(run))
 
     def metrics(self, run: str) -> tuple[str, ...]:
         """What the columns of a run's curves are."""
-        rows = self._db.query("SELECT metrics, spec FROM runs WHERE hash = ?", (run,))
-        return _metrics(*rows[0]) if rows else ()
+        rows = self._db.query("SELECT metrics FROM runs WHERE hash = ?", (run,))
+        return tuple(json.loads(rows[0][0])) if rows and rows[0][0] else ()
 
     def runs(self) -> list[dict[str, Any]]:
-        """Every run with its settings, and how many lanes ended how. `reusable` is False for older versions' runs."""
+        """Every run with its settings, and how many lanes ended how."""
         counts: dict[str, dict[str, int]] = {}
         for run, outcome, count in self._db.query("SELECT run, outcome, count(*) FROM lanes GROUP BY run, outcome"):
             counts.setdefault(run, {})[outcome] = count
         rows = self._db.query("SELECT hash, spec, created, version FROM runs ORDER BY created, hash")
         return [
-            {"run": run, "created": created, "outcomes": counts.get(run, {}), "reusable": bool(version_)}
-            | _settings(json.loads(spec), version_)
+            {"run": run, "created": created, "outcomes": counts.get(run, {})}
+            | _settings(RunSpec.from_json(spec))
+            | {"version": version_}
             for run, spec, created, version_ in rows
         ]
-
-    @property
-    def older(self) -> int:
-        """Runs that an older version of the schema wrote: listed and exported, never reused."""
-        ((count,),) = self._db.query("SELECT count(*) FROM runs WHERE version = ''")
-        return int(count)
 
     def counts(self) -> dict[str, Any]:
         """How much there is: runs, lanes and jobs by outcome, machines."""
@@ -231,7 +218,7 @@ class Store:
             ((out[table],),) = self._db.query(f"SELECT count(*) FROM {table}")
         for table in ("lanes", "jobs"):
             out[table] = dict(self._db.query(f"SELECT outcome, count(*) FROM {table} GROUP BY outcome"))
-        return out | {"older runs": self.older}
+        return out
 
     def frame(self) -> Any:
         """Every lane's final metrics as a pandas frame, one row per lane."""
@@ -246,7 +233,7 @@ class Store:
         columns = dict.fromkeys(name for each in names.values() for name in each)
         out = []
         for run in runs:
-            shared = {key: value for key, value in run.items() if key not in ("outcomes", "reusable")}
+            shared = {key: value for key, value in run.items() if key != "outcomes"}
             for lane in self.lanes(run["run"]):
                 final = dict(zip(names[run["run"]], lane.curves[-1], strict=True)) if lane.curves.size else {}
                 out.append(
@@ -257,10 +244,10 @@ class Store:
         return out
 
     def tidy(self, keep: Callable[[dict[str, Any]], bool] = lambda run: True) -> Iterator[dict[str, Any]]:
-        """One row per lane, checkpoint and metric, of the runs to keep; older versions' runs name no checkpoints."""
-        times = {run: json.loads(spec).get("probe", {}).get("times") for run, spec in self.specs().items()}
+        """One row per lane, checkpoint and metric, of the runs to keep."""
+        times = {run: json.loads(spec)["probe"]["times"] for run, spec in self.specs().items()}
         for run in self.runs():
-            if times[run["run"]] is None or not keep(run):
+            if not keep(run):
                 continue
             shared = settings_of(run)
             names = self.metrics(run["run"])
@@ -279,30 +266,15 @@ def settings_of(run: dict[str, Any]) -> dict[str, Any]:
     return {key: run[key] for key in _TIDY if key in run}
 
 
-def _metrics(names: str, spec: str) -> tuple[str, ...]:
-    return tuple(json.loads(names)) if names else _OLD_METRICS.get(json.loads(spec).get("target", ""), ())
-
-
-def _predictor(values: dict[str, Any]) -> str:
-    file = values["file"] and FileRef(**values["file"])
-    return shown(PredictorSpec(**values | {"hidden": tuple(values["hidden"]), "file": file}))
-
-
-def _settings(spec: dict[str, Any], version_: str) -> dict[str, Any]:
-    """A specification as one flat row, the same columns whichever version wrote it."""
-    if "learner" in spec:
-        learner, probe = spec["learner"], spec["probe"]
-        here = {"problem": spec["place"]["problem"], "steps": probe["times"][-1]}
-        named = {"schedule": learner["schedule"]["name"], "predictor": _predictor(learner["predictor"])}
-        flat = learner | here | named
-    else:
-        flat, version_ = spec, spec.get("version", "")
-    columns = (
-        "problem", "predictor", "target", "atoms", "projection", "alpha", "beta", "schedule", "radius", "average",
-        "extragradient", "steps",
-    )  # fmt: skip
-    found = {"predictor": "linear"} | {name: flat[name] for name in columns if name in flat}
-    return found | {"rule": flat["rule"]["name"], "root_seed": spec.get("root_seed", 0), "version": version_}
+def _settings(spec: RunSpec) -> dict[str, Any]:
+    """A specification as one flat row."""
+    learner = spec.learner
+    names = ("target", "atoms", "projection", "alpha", "beta", "radius", "average", "extragradient")
+    return {
+        "problem": spec.place.problem, "predictor": shown(learner.predictor), "schedule": learner.schedule.name,
+        "steps": spec.probe.steps, **{name: getattr(learner, name) for name in names},
+        "rule": learner.rule.name, "root_seed": spec.root_seed,
+    }  # fmt: skip
 
 
 _TIDY = (
@@ -311,6 +283,7 @@ _TIDY = (
 # What a row says, and its checksum is of: how long it took and where is not part of a result.
 _LANE = "run, seed, outcome, died, checkpoints, curves, error, law"
 _JOB = "hash, job, outcome, result, error"
+_STOPPED = (Outcome.INTERRUPTED, Outcome.TIMED_OUT)
 _SETTLED = ", ".join(f"'{outcome}'" for outcome in Outcome if outcome.settled)
 
 
@@ -329,8 +302,20 @@ def checksum(row: Iterable[Any]) -> str:
 
 
 def _differs(row: Iterable[Any], mark: str) -> bool:
-    """Whether a bit has flipped since it was written; rows of older versions carry no mark."""
-    return bool(mark) and checksum(row) != mark
+    """Whether a bit has flipped since it was written."""
+    return checksum(row) != mark
+
+
+def _upsert(db: sqlite3.Connection, table: str, columns: str, said: tuple[Any, ...], rest: tuple[Any, ...]) -> None:
+    """A row; one that is there and settled stays as it is. The first columns that make its key are not changed."""
+    keys = {"lanes": ("run", "seed"), "jobs": ("hash",)}[table]
+    names = [*columns.split(", "), "seconds", "machine", "created", "checksum"]
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
+    db.execute(
+        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
+        f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes} WHERE {table}.outcome NOT IN ({_SETTLED})",
+        (*said, *rest),
+    )
 
 
 def _machine(db: sqlite3.Connection, facts: str) -> int:

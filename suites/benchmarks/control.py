@@ -15,10 +15,10 @@ class Agents(Timed):
 
             from algorithms.replay import Replay
             from algorithms.streams import lane_streams
-            from harness.compare.agents import learner, run_spec
-            from harness.runs.acting import Acting
+            from harness.experiment.learners import agent_learner, run_spec
+            from harness.runs.trainers.agent import Acting
         one_thread()
-        self.players = Acting.of(run_spec("cartpole-v1", learner(agent, "cartpole-v1"), 100)).players(range(10))
+        self.players = Acting.of(run_spec("cartpole-v1", agent_learner(agent, "cartpole-v1"), 100)).players(range(10))
         self.replay, rng = Replay(lane_streams(0, range(10)), 500, 4), np.random.default_rng(0)
         for _ in range(500):
             x, x_next = rng.normal(size=(2, 10, 4)).astype(np.float32)
@@ -42,7 +42,7 @@ class Worlds(Timed):
             import numpy as np
 
             from algorithms.streams import lane_streams
-            from harness.worlds.world import find_world
+            from harness.places.world import find_world
         self.world = find_world(world).make(lane_streams(0, range(10)))
         self.actions = np.random.default_rng(0).integers(2, size=(100, 10))
         self.time_100_steps(world)

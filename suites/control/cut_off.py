@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.compare.agents import learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, below
+from harness.runs.lanes import Lanes
 from harness.runs.spec import PredictorSpec, Request
-from harness.runs.trial import Trial
 from suites.control.published import AGENTS
 
 SOURCE = "Pardo et al. 2018"
@@ -49,14 +49,14 @@ def believes(name: str, control: bool = False) -> Claim:
 def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:
     """A small network: there is one thing to know."""
     frozen = {} if name.startswith("greedy") else {"frozen": 25}
-    made = learner(
+    made = agent_learner(
         name, world, alpha=2e-3, atoms=21, predictor=PredictorSpec("mlp", (16,), "relu"), cohort=LANES,
         **SETTINGS | frozen,
     )  # fmt: skip
     return [Request(run_spec(world, made, STEPS, setting.seed, "cut off"), LANES)]
 
 
-def is_true(trials: list[Trial], setting: Setting) -> Finding:
+def is_true(trials: list[Lanes], setting: Setting) -> Finding:
     """How far the last beliefs of the lanes are from the truth."""
     believed = trials[0].of("value")[-5:].mean(0)
     off = mean_interval(np.abs(believed / TRUTH - 1), setting.false_alarm)

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from harness.compare.agents import learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, below
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
 from suites.returns import (
     SMALLER,
     Judgement,
+    average,
     earns_more,
     earns_more_on_average,
     earns_the_same,
@@ -62,7 +62,7 @@ class Panel:
     def run(self, name: str, rate: float, setting: Setting, sweep: bool = False, lanes: int = 0) -> Request:
         """Lanes of an agent at a rate. A sweep has streams of its own; a quick look has a third of the lanes."""
         lanes = lanes or (SWEEP_LANES if sweep else COHORT if setting.profile == "ci" else self.lanes)
-        made = learner(name, self.world, alpha=rate, cohort=min(COHORT, lanes), **self.settings)
+        made = agent_learner(name, self.world, alpha=rate, cohort=min(COHORT, lanes), **self.settings)
         longer = 4 if setting.profile == "paper" and self is CARTPOLE else 1
         spec = run_spec(self.world, made, longer * self.steps, setting.seed, "sweep" if sweep else "ranking")
         return Request(spec, lanes)
@@ -80,7 +80,7 @@ class Panel:
             for name in (first, second) for sweep in (True, False) for rate in self.rates
         ]  # fmt: skip
 
-    def judged(self, judge: Judgement, trials: list[Trial], setting: Setting) -> Finding:
+    def judged(self, judge: Judgement, trials: list[Lanes], setting: Setting) -> Finding:
         """Each agent's returns at the rate that its sweep chose. Nothing was chosen on the lanes that are judged."""
         lost = sum(int((trial.died >= 0).sum()) for trial in trials)
         words = f"; {lost} lanes diverged, and count as what they earned last" if lost else ""
@@ -201,7 +201,7 @@ def over_the_range(setting: Setting) -> list[Need]:
     return [CARTPOLE.run(name, rate, setting, lanes=lanes) for name in (GREEDY, ETA_0) for rate in SPREAD]
 
 
-def earns_more_over_rates(trials: list[Trial], setting: Setting) -> Finding:
+def earns_more_over_rates(trials: list[Lanes], setting: Setting) -> Finding:
     """Lanes are pairs at every rate; each is one number, the mean over rates."""
     returns = np.stack([final_returns(trial) for trial in trials]).reshape(2, len(SPREAD), -1)
     each = "; ".join(
@@ -226,11 +226,11 @@ def earns(name: str) -> Claim:
     )
 
 
-def earns_enough(trials: list[Trial], setting: Setting) -> Finding:
+def earns_enough(trials: list[Lanes], setting: Setting) -> Finding:
     """On average over lanes."""
     final = final_returns(trials[0])
     words = f"{EARNS:g} less the return, {final.mean():.0f} on average, sd {final.std(ddof=1):.0f}"
-    return below(mean_interval(EARNS - final, setting.false_alarm), 0.0, setting.false_alarm, words)
+    return below(average(EARNS - final, setting.false_alarm), 0.0, setting.false_alarm, words)
 
 
 def rises(name: str) -> Claim:
@@ -245,12 +245,12 @@ def rises(name: str) -> Claim:
     )
 
 
-def rises_enough(least: float, trials: list[Trial], setting: Setting) -> Finding:
+def rises_enough(least: float, trials: list[Lanes], setting: Setting) -> Finding:
     """From each lane's mean return over the first tenth of the steps to that over the last fifth."""
     trial = trials[0]
     early = (trial.times > 0) & (trial.times <= 0.1 * trial.times[-1])
     first, last = trial.of("return")[early].mean(0), final_returns(trial)
-    missing = mean_interval(least - (last - first), setting.false_alarm)
+    missing = average(least - (last - first), setting.false_alarm)
     return below(
         missing, 0.0, setting.false_alarm, f"{least:g} less the rise, from {first.mean():.0f} to {last.mean():.0f}"
     )

@@ -14,17 +14,18 @@ import torch
 from algorithms.checks import Floats
 from algorithms.fast.replayed import ReplayEngine
 from algorithms.streams import generator
-from harness.compare import agents, policy_iteration
+from harness.experiment.learners import agent_learner, iterating_learner, run_spec
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from harness.runs.acting import LOOK, Acting
-from harness.runs.iterating import Iterating, Walk
 from harness.runs.spec import PredictorSpec
+from harness.runs.trainers.agent import Acting
+from harness.runs.trainers.policy_iteration import Iterating, Walk
+from harness.runs.trainers.trainer import train
 from suites.control.algorithm_three import cumulated
 from suites.control.physics import Looking
 
 PLACE, RULE, LANES, ATOMS = "cartpole-v0", "gtd2", 2, 7
-STEPS = 2 * LOOK  # a checkpoint is taken at the last one
+STEPS = 128
 NETWORK = PredictorSpec("mlp", (6, 5), "tanh")
 SINGLE = 1e-6  # agents have weights in single precision
 
@@ -55,11 +56,11 @@ def laws_differ(kept: Any, setting: Setting) -> Finding:
 
 def of_an_agent(states: Floats, setting: Setting) -> tuple[Floats, Floats]:
     """What is kept, and what the weights say that a checkpoint has after the last step."""
-    made = agents.learner(
+    made = agent_learner(
         RULE, PLACE, "cdf", 0.01, 0.01, ATOMS, predictor=NETWORK, cohort=LANES, v_max=10.0, begin=16, batch=8, every=1
     )
     acting, keeper = Acting.of(run_of(made, states, setting)), Looking(Path("nowhere"), {})
-    kept = acting.simulate(range(LANES), lambda: None, keeper).law
+    kept = train(acting, range(LANES), lambda: None, keeper).law
     engine = acting.agent.engine(4, 2)
     assert isinstance(engine, ReplayEngine)
     theta = keeper.seen["players/theta"].astype(float)
@@ -69,25 +70,25 @@ def of_an_agent(states: Floats, setting: Setting) -> tuple[Floats, Floats]:
 
 def of_policy_iteration(states: Floats, setting: Setting) -> tuple[Floats, Floats]:
     """The same for the action with the larger mean; the network sees observations in units, then the action."""
-    made = policy_iteration.learner(RULE, PLACE, "cdf", 0.1, 0.1, ATOMS, predictor=NETWORK, cohort=LANES, episodes=1)
+    made = iterating_learner(RULE, PLACE, "cdf", 0.1, 0.1, ATOMS, predictor=NETWORK, cohort=LANES, episodes=1)
     iterating = Iterating.of(run_of(made, states, setting))
     shapes = [(rows + 1, columns) for rows, columns in pairwise(iterating.engine.sizes)]
     walk = Walk(iterating, range(LANES))
-    while walk.done < STEPS:
+    while walk.steps < STEPS:
         walk.step()
     expected = []
     for learnt, policy in zip(walk.lanes.theta[:, 0], walk.lanes.policy[:, 0], strict=True):
-        for x in states / np.array(policy_iteration.SCALES[PLACE]):
+        for x in states / iterating.scale:
             seen = [np.concatenate([x, action]) for action in np.eye(2)]
             # Atoms are evenly spaced: the less F, the larger the mean. The policy's network chooses.
             best = int(np.argmin([law(shapes, policy, each, 1).sum() for each in seen]))
             expected.append(law(shapes, learnt, seen[best], 1))
-    return iterating.simulate(range(LANES), lambda: None).law, np.reshape(expected, (LANES, -1))
+    return train(iterating, range(LANES), lambda: None).law, np.reshape(expected, (LANES, -1))
 
 
 def run_of(made: Any, states: Floats, setting: Setting) -> Any:
     """A short run."""
-    return agents.run_spec(PLACE, made, STEPS, setting.seed, "laws", tuple(map(tuple, states.tolist())))
+    return run_spec(PLACE, made, STEPS, setting.seed, "laws", tuple(map(tuple, states.tolist())))
 
 
 def law(shapes: Sequence[tuple[int, int]], flat: Floats, x: Floats, actions: int) -> Floats:

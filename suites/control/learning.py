@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from harness.compare.agents import learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import exponential, mean_interval
 from harness.judging.verdicts import Finding, below
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
 from suites.control.published import AGENTS
 from suites.returns import final_returns
 
@@ -53,11 +53,11 @@ def bootstraps_through_the_end() -> Claim:
 
 def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:
     """Lanes of one agent."""
-    made = learner(name, world, alpha=RATE, cohort=LANES, explore_steps=EXPLORE, batch=BATCH)
+    made = agent_learner(name, world, alpha=RATE, cohort=LANES, explore_steps=EXPLORE, batch=BATCH)
     return [Request(run_spec(world, made, STEPS, setting.seed, "control"), LANES)]
 
 
-def earns_enough(trials: list[Trial], setting: Setting) -> Finding:
+def earns_enough(trials: list[Lanes], setting: Setting) -> Finding:
     """The geometric mean over lanes: returns are positive, and spread like a factor."""
     final = final_returns(trials[0])
     ratio = exponential(mean_interval(np.log(LEARNS) - np.log(np.maximum(final, 1.0)), setting.false_alarm))

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from algorithms.checks import Floats, Integers
 from algorithms.state import State
 from algorithms.streams import generator, lane_streams
-from harness.compare.agents import learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from harness.runs.acting import LOOK, Acting
+from harness.places.cartpole import CartPole
 from harness.runs.checkpoints import Keeper
-from harness.worlds.cartpole import CartPole
+from harness.runs.trainers.agent import Acting
+from harness.runs.trainers.trainer import train
 
 SOURCE = "Barto, Sutton & Anderson 1983; gymnasium"
 PLACE, LIMIT, STEPS = "cartpole-v0", 200, 260
@@ -117,10 +118,10 @@ class Looking(Keeper):
 
 def replayed_is_physics(setting: Setting) -> Finding:
     """Lanes that only explore: the replay's transitions by the equations of motion."""
-    lanes, steps = 3, 6 * LOOK
-    made = learner("dqn", PLACE, explore=(1.0, 1.0), cohort=lanes, begin=10 * steps, capacity=steps)
+    lanes, steps = 3, 6 * 64
+    made = agent_learner("dqn", PLACE, explore=(1.0, 1.0), cohort=lanes, begin=10 * steps, capacity=steps)
     keeper = Looking(Path("nowhere"), {})
-    Acting.of(run_spec(PLACE, made, steps, 0, "replayed")).simulate(range(lanes), lambda: None, keeper)
+    train(Acting.of(run_spec(PLACE, made, steps, 0, "replayed")), range(lanes), lambda: None, keeper)
     x, x_next, action, discount = (
         np.concatenate(keeper.seen[f"replay/{name}"]) for name in ("x", "x_next", "action", "discount")
     )

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from algorithms.published import PUBLISHED
-from harness.compare.agents import learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from harness.runs.acting import Acting
 from harness.runs.checkpoints import Keeper
-from harness.runs.trial import Trial
+from harness.runs.lanes import Lanes
+from harness.runs.trainers.agent import Acting
+from harness.runs.trainers.trainer import train
 
 PLACE, LANES, STEPS = "cartpole-v0", 3, 640
 OTHER = "gym:CartPole-v1"  # gymnasium's environments can't be copied: they are brought back by their actions
@@ -52,12 +53,12 @@ def claims() -> list[Claim]:
 def parts_ways(name: str, world: str, setting: Setting) -> Finding:
     """Numbers of the curves and of the last laws that differ: the same bits, or a checkpoint forgot something."""
     frozen: dict[str, Any] = {"frozen": 150} if name in PUBLISHED else {}
-    made = learner(
+    made = agent_learner(
         name, world, alpha=1e-3, cohort=LANES, explore_steps=STEPS // 2, batch=8, begin=100, capacity=300, **frozen
     )
     acting, seeds = Acting.of(run_spec(world, made, STEPS, setting.seed, "resumed")), range(LANES)
     looks: list[int] = []
-    whole = acting.simulate(seeds, lambda: looks.append(0))
+    whole = train(acting, seeds, lambda: looks.append(0))
     every, half = len(looks), len(looks) // 2
 
     def stop() -> None:
@@ -68,9 +69,9 @@ def parts_ways(name: str, world: str, setting: Setting) -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         keeper = partial(EveryLook, Path(folder) / "lanes", {"run": "resumed", "seeds": [0, LANES]}, 0.0, _say_nothing)
         with suppress(StoppedError):
-            acting.simulate(seeds, stop, keeper())
+            train(acting, seeds, stop, keeper())
         more: list[int] = []
-        again = acting.simulate(seeds, lambda: more.append(0), keeper())
+        again = train(acting, seeds, lambda: more.append(0), keeper())
     if len(more) > 0.8 * every:
         return exactly(STEPS, 0, "steps that were taken again: the checkpoint was not believed")
     words = f"numbers that differ after {STEPS} steps of {LANES} lanes, stopped half way"
@@ -81,6 +82,6 @@ def _say_nothing(line: str) -> None:
     """A claim prints nothing of its own."""
 
 
-def _differ(one: Trial, other: Trial) -> int:
+def _differ(one: Lanes, other: Lanes) -> int:
     pairs = ((one.curves, other.curves), (one.law, other.law), (one.died, other.died))
     return sum(int((~np.isclose(a, b, rtol=0, atol=0, equal_nan=True)).sum()) for a, b in pairs)

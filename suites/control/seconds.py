@@ -11,10 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.replay import Replay
+from algorithms.streams import generator, lane_streams
+from harness.cost.timing import interleaved
+from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.claims import Claim, Setting
 from harness.judging.statistics import exponential, mean_interval
 from harness.judging.verdicts import Finding, below
 from harness.runs.job import Job
+from harness.runs.trainers.agent import Acting
 
 SOURCE = "Remark 2; Algorithm 3"
 PLACE, LANES, BATCH, ATOMS = "cartpole-v1", 10, 32, 40
@@ -46,7 +51,6 @@ def claims() -> list[Claim]:
 
 def measured(seed: int) -> dict[str, Any]:
     """Seconds per lane-update [groups, agents], in turn; `seed` names a repeat."""
-    from harness.cost.timing import interleaved
 
     calls = [updates(*agent) for agent in AGENTS.values()]
     times = interleaved(calls, GROUPS * ROUNDS).reshape(GROUPS, ROUNDS, -1).min(1) / LANES
@@ -55,12 +59,8 @@ def measured(seed: int) -> dict[str, Any]:
 
 def updates(name: str, target: str) -> Any:
     """An update of every lane: draw from replay, shift, rule, gradients, optimisers."""
-    from algorithms.replay import Replay
-    from algorithms.streams import generator, lane_streams
-    from harness.compare.agents import learner, run_spec
-    from harness.runs.acting import Acting
 
-    made = learner(name, PLACE, target, 1e-5, 1e-5, ATOMS, batch=BATCH)
+    made = agent_learner(name, PLACE, target, 1e-5, 1e-5, ATOMS, batch=BATCH)
     players = Acting.of(run_spec(PLACE, made, 100)).players(range(LANES))
     replay, rng = Replay(lane_streams(0, range(LANES)), 500, 4), generator(0, suite="control", which="seconds")
     for _ in range(500):

@@ -14,12 +14,13 @@ from algorithms.optimisers import Sgd
 from algorithms.replay import Transitions
 from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget, Target, ValueTarget
-from harness.compare.agents import BETA, learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, below, exactly, largest
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
+from harness.runs.trainers.agent import Acting
 from suites.control import learning
 from suites.control.updates import transitions
 
@@ -31,6 +32,7 @@ SHARES = (1.9, 2.1)  # of 1/λ_max: below and above the largest β
 LARGE = 1.0
 BOUND = 1.0  # of ‖w‖. At β = 0.01 lanes end near 0.2; looked at on root seed 103
 DECADES = 1.0  # ‖w‖ counts as at most ten times the bound: some lanes overflow, and one such would be the mean
+BETA = Acting.beta
 
 
 def claims() -> list[Claim]:
@@ -119,14 +121,14 @@ def climbed(engine: ReplayEngine, theta: Floats, drawn: Transitions, w: Floats, 
 
 def lanes_of(target: str, beta: float, setting: Setting) -> list[Need]:
     """Those of `…/learns`, with another β or without a law."""
-    made = learner(
+    made = agent_learner(
         RULE, PLACE, target, learning.RATE, beta, cohort=learning.LANES, explore_steps=learning.EXPLORE,
         batch=learning.BATCH,
     )  # fmt: skip
     return [Request(run_spec(PLACE, made, learning.STEPS, setting.seed, "control"), learning.LANES)]
 
 
-def stays_small(trials: list[Trial], setting: Setting) -> Finding:
+def stays_small(trials: list[Lanes], setting: Setting) -> Finding:
     """The last ‖w‖ of every lane, in decades; where w is not finite, it counts as the most that is counted."""
     last = trials[0].of("w_norm")[-1]
     with np.errstate(invalid="ignore"):

@@ -11,8 +11,9 @@ from algorithms.rules import gtd2, tdc
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import end_over_start
 from harness.judging.verdicts import Finding, below, exactly
+from harness.runs.lanes import Lanes
 from harness.runs.spec import PredictorSpec, Request, StepSchedule
-from harness.runs.trial import Trial
+from harness.runs.trainers.networks import Layers
 from suites.runs import request
 from suites.stability.lanes import few_diverge
 
@@ -67,9 +68,8 @@ def full_rank() -> Claim:
 
 def rank_is_full(setting: Setting) -> Finding:
     """Where lane 0 starts."""
-    from harness.runs.learning import Learning
 
-    rank, size = Learning.of(table_run(gtd2, ROBBINS_MONRO, setting).spec).rank()
+    rank, size = Layers.of(table_run(gtd2, ROBBINS_MONRO, setting).spec).rank()
     return exactly(float(size - rank), 0.0, f"rank {rank} of {size}")
 
 
@@ -89,7 +89,7 @@ def table_falls(rule: Rule, what: str) -> Claim:
     )
 
 
-def falls(what: str, margin: float, evidence: list[Trial], setting: Setting) -> Finding:
+def falls(what: str, margin: float, evidence: list[Lanes], setting: Setting) -> Finding:
     """The geometric mean over lanes of the end over the start."""
     (trial,) = evidence
     curve, gap = trial.of(what), np.median(trial.of("w_gap"), axis=1)

@@ -18,8 +18,11 @@ from algorithms.targets import CdfTarget
 from harness.judging.claims import Claim, Judge, Need, Needs, Setting
 from harness.judging.statistics import end_over_start, median_interval, slopes
 from harness.judging.verdicts import Finding, below, exactly
+from harness.oracle.returns import projected_law
+from harness.plugins import find_problem
+from harness.runs.lanes import Lanes
 from harness.runs.spec import PredictorSpec, Request, StepSchedule
-from harness.runs.trial import Trial
+from harness.runs.trainers.networks import Layers
 from suites.convergence.falls import NAMES, SOURCE, TABLE
 from suites.runs import request
 
@@ -85,8 +88,6 @@ def network_run(rule: Rule, setting: Setting, length: int, lanes: int = NETWORK_
 
 def smallest_mass(problem: str, atoms: int) -> float:
     """Of an atom in the projected operator's fixed point, over all states: where it is 0, a logit is at infinity."""
-    from harness.oracle.returns import projected_law
-    from harness.plugins import find_problem
 
     found = find_problem(problem)
     target = CdfTarget.over(found.support, atoms, "cramer")
@@ -135,9 +136,8 @@ def network_rank() -> Claim:
 
 def ranks_are_full(setting: Setting) -> Finding:
     """Of sixteen lanes."""
-    from harness.runs.learning import Learning
 
-    learning = Learning.of(network_run(gtd2, setting, 1000).spec)
+    learning = Layers.of(network_run(gtd2, setting, 1000).spec)
     found = [learning.rank(seed) for seed in range(LANES)]
     size = found[0][1]
     low = min(rank for rank, _ in found)
@@ -160,7 +160,7 @@ def reaches(rule: Rule) -> Claim:
     )
 
 
-def j_is_near_0(evidence: list[Trial], setting: Setting) -> Finding:
+def j_is_near_0(evidence: list[Lanes], setting: Setting) -> Finding:
     """The geometric mean over lanes of the end over the start."""
     (trial,) = evidence
     share = end_over_start(trial.of("J"), 2 * setting.false_alarm)
@@ -186,7 +186,7 @@ def keeps_falling(rule: Rule, what: str) -> Claim:
     )
 
 
-def slope_is_negative(what: str, evidence: list[Trial], setting: Setting) -> Finding:
+def slope_is_negative(what: str, evidence: list[Lanes], setting: Setting) -> Finding:
     """One log-log slope per lane; the slopes are the data."""
     (trial,) = evidence
     late = trial.times >= trial.times[-1] // 100
@@ -195,7 +195,7 @@ def slope_is_negative(what: str, evidence: list[Trial], setting: Setting) -> Fin
     return below(found, 0.0, setting.false_alarm, words, **shown(trial, what))
 
 
-def shown(trial: Trial, what: str) -> dict[str, object]:
+def shown(trial: Lanes, what: str) -> dict[str, object]:
     """The picture."""
     median = np.median(trial.of(what), axis=1)
     return {"x": trial.times.tolist(), "y": median.tolist(), "x_name": "steps", "y_name": f"{NAMES[what]}, median"}
@@ -219,7 +219,7 @@ def network_reaches(rule: Rule, what: str) -> Claim:
     )
 
 
-def network_is_near(what: str, evidence: list[Trial], setting: Setting) -> Finding:
+def network_is_near(what: str, evidence: list[Lanes], setting: Setting) -> Finding:
     """J's geometric mean, the gradient's median; with rank and condition along the path."""
     (trial,) = evidence
     ends = trial.of(what)[-1] / trial.of(what)[0]
@@ -233,7 +233,7 @@ def network_is_near(what: str, evidence: list[Trial], setting: Setting) -> Findi
     return below(found, NETWORK_LIMIT[what], setting.false_alarm, words, **shown(trial, what))
 
 
-def path(trial: Trial) -> str:
+def path(trial: Lanes) -> str:
     """Rank and condition number of E Σφφᵀ, and whether the rank dropped on the way."""
     rank, condition = trial.of("rank"), trial.of("condition")
     full = rank[0].max()

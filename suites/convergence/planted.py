@@ -9,7 +9,7 @@ import numpy as np
 from algorithms.checks import Floats
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, Verdict, exactly
-from harness.runs.trial import Trial
+from harness.runs.lanes import Lanes
 from suites.convergence.falls import SOURCE
 from suites.convergence.limits import decades, network_is_near, slope_is_negative
 
@@ -28,10 +28,10 @@ def controls() -> list[Claim]:
     ]
 
 
-def trial(**curves: Floats) -> Trial:
+def trial(**curves: Floats) -> Lanes:
     """Lanes whose metrics are known, each [checkpoints, lanes]."""
     values = np.stack([*curves.values()], axis=-1)
-    return Trial(decades(STEPS), values, np.full(LANES, -1), tuple(curves), np.zeros((LANES, 0)))
+    return Lanes(decades(STEPS), values, np.full(LANES, -1), tuple(curves), np.zeros((LANES, 0)))
 
 
 def fallen(until: int, after: float) -> Floats:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from harness.judging.claims import Need, Setting
-from harness.report.bands import Lanes, means, spreads
+from harness.report.bands import Bundle, means, spreads
 from harness.report.drawing import INK, Figure, Panel
-from harness.report.figures import law_quantiles
+from harness.report.laws import law_quantiles
 from harness.report.paper import PaperFigure, Statement
 from harness.report.readings import Reading, Readings
-from harness.runs.trial import Trial
+from harness.runs.lanes import Lanes
 from suites.figures.claims import stated
 from suites.figures.search import line, pictures
 from suites.policy_iteration import figure_one, law
@@ -71,12 +71,12 @@ def draw(evidence: list[Any]) -> list[Figure]:
     return [returns(trials), laws(found), *pictures()]
 
 
-def returns(trials: list[Trial]) -> Figure:
+def returns(trials: list[Lanes]) -> Figure:
     """Left and middle."""
     panels = []
     lanes = [
         [
-            Lanes(line(form), trial.times, trial.of("return").T)
+            Bundle(line(form), trial.times, trial.of("return").T)
             for form, trial in zip(FORMS, trials[i * len(FORMS) :], strict=False)
         ]
         for i in range(len(WORLDS))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.compare.space import Point, points
+from harness.experiment.space import Point, points
 from harness.report.bands import Line
 from harness.report.drawing import INK, Figure, Panel
 from harness.report.readings import Reading, Readings

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from harness.judging.claims import Need, Setting
-from harness.report.bands import Lanes, Line, means, spreads
+from harness.report.bands import Bundle, Line, means, spreads
 from harness.report.drawing import Figure
 from harness.report.paper import PaperFigure, Statement
 from suites.control import figure_three
@@ -65,7 +65,7 @@ def draw(evidence: list[Any]) -> list[Figure]:
         trials = evidence[count : count + len(panel.chosen)]
         count += len(panel.chosen)
         lanes = [
-            Lanes(Line(SHOWN[name], order.index(name)), trial.times, trial.of("return").T)
+            Bundle(Line(SHOWN[name], order.index(name)), trial.times, trial.of("return").T)
             for name, trial in zip(panel.chosen, trials, strict=True)
         ]
         panels += [

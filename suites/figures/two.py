@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.judging.claims import Need, Setting
-from harness.report.bands import Lanes, Line, means, spreads
+from harness.report.bands import Bundle, Line, means, spreads
 from harness.report.drawing import Figure
 from harness.report.paper import PaperFigure, Statement
 from suites import evaluation
@@ -52,7 +52,7 @@ def draw(evidence: list[Any]) -> list[Figure]:
     for i, predictor in enumerate(evaluation.PREDICTORS):
         trials = evidence[i * each : (i + 1) * each]
         lanes = [
-            Lanes(Line(name, place, dashed=place > 0), trial.times, trial.of("rmspbe").T)
+            Bundle(Line(name, place, dashed=place > 0), trial.times, trial.of("rmspbe").T)
             for place, (name, trial) in enumerate(zip(names, trials, strict=True))
         ]
         count = max(count, len(lanes[0].curves))

@@ -16,19 +16,18 @@ from algorithms.fast.small import SmallEngine
 from algorithms.policy_iteration import Evaluators
 from algorithms.rule import Rule
 from algorithms.targets import CdfTarget, Target
-from harness.compare.agents import run_spec
-from harness.compare.policy_iteration import learner
-from harness.compare.space import learner_at
+from harness.experiment.learners import iterating_learner, run_spec
+from harness.experiment.space import learner_at
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import proportion_interval
 from harness.judging.verdicts import Finding, below, exactly, largest, unlikely
 from harness.oracle.mdp import FiniteMDP
 from harness.oracle.returns import projected_law
 from harness.plugins import find_problem
-from harness.runs.iterating import Iterating, Walk
 from harness.runs.job import Job
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
+from harness.runs.trainers.policy_iteration import Iterating, Walk
 from suites.control.learning import LEARNS
 from suites.policy_iteration.every_step import EveryStep
 from suites.policy_iteration.figure_one import SOURCE
@@ -69,11 +68,11 @@ def frozen(episodes: int, fault: str = "") -> Claim:
 
 def changes_out_of_turn(episodes: int, fault: str, setting: Setting) -> Finding:
     """Steps of four lanes at which a policy changed and was not to, or was to and did not become θ."""
-    made = learner("tdc", V0, cohort=4, episodes=episodes)
+    made = iterating_learner("tdc", V0, cohort=4, episodes=episodes)
     run = Iterating.of(run_spec(V0, made, 1, setting.seed, "frozen"))
     walk = Walk(run, range(4), EveryStep if fault else Evaluators)
     ended, wrong, turns = np.zeros(4, dtype=int), 0, 0
-    while turns < 4 or walk.done < 400:
+    while turns < 4 or walk.steps < 400:
         before, length = walk.lanes.policy.copy(), walk.book.length.copy()
         walk.step()
         over = walk.book.length <= length
@@ -82,7 +81,7 @@ def changes_out_of_turn(episodes: int, fault: str, setting: Setting) -> Finding:
         expected = np.where(due[:, None, None], walk.lanes.theta, before)
         wrong += int((walk.lanes.policy != expected).any(axis=(1, 2)).sum())
         turns += int(due.sum())
-    return exactly(wrong, 0, f"changes out of turn in {walk.done} steps of 4 lanes with {turns} improvements")
+    return exactly(wrong, 0, f"changes out of turn in {walk.steps} steps of 4 lanes with {turns} improvements")
 
 
 def drawn(fault: str = "") -> Claim:
@@ -127,7 +126,7 @@ class GreedyNext(Counting):
 
 def next_actions(seed: int, fault: str) -> list[int]:
     """(next actions that were not greedy, all) along ten lanes."""
-    made = learner("tdc", V0, "cdf", cohort=10, explore=(EXPLORE, EXPLORE))
+    made = iterating_learner("tdc", V0, "cdf", cohort=10, explore=(EXPLORE, EXPLORE))
     walk = Walk(Iterating.of(run_spec(V0, made, 1, seed, "next action")), range(10), GreedyNext if fault else Counting)
     for _ in range(WALK):
         walk.step()
@@ -242,7 +241,7 @@ def at_its_point(name: str, still: bool, setting: Setting) -> list[Need]:
     return [Request(run_spec(V0, made, STEPS, setting.seed, "learns"), LANES)]
 
 
-def half_learn(trials: list[Trial], setting: Setting) -> Finding:
+def half_learn(trials: list[Lanes], setting: Setting) -> Finding:
     """The share of lanes that do not: of returns that are 10 or 200, a mean says less."""
     final = final_returns(trials[0])
     idle = proportion_interval(int((final < LEARNS).sum()), len(final), 2 * setting.false_alarm)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from algorithms.policy_iteration import Evaluators
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.verdicts import Finding
-from harness.runs.iterating import Iterating, Walk
 from harness.runs.job import Job
 from harness.runs.spec import RunSpec
+from harness.runs.trainers.policy_iteration import Iterating, Walk
 from suites.policy_iteration.figure_one import at_its_best, compare
 from suites.policy_iteration.search import V0, shown
 from suites.returns import final_returns
@@ -58,7 +58,7 @@ def returns(spec: str, first: int, lanes: int) -> list[float]:
     run = Iterating.of(RunSpec.from_json(spec))
     walk, times, earned = Walk(run, range(first, first + lanes), EveryStep), run.spec.times(), []
     for t in times:
-        while walk.done < t:
+        while walk.steps < t:
             walk.step()
         seen = walk.book.close(walk.lanes.w[:, 0])[:, 0]  # the first column is the return
         if t > 0.8 * times[-1]:

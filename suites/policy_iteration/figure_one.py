@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.agents import run_spec
-from harness.compare.space import learner_at
+from harness.experiment.learners import run_spec
+from harness.experiment.space import learner_at
 from harness.judging.claims import Claim, Judge, Setting
 from harness.judging.statistics import Interval, paired
 from harness.judging.verdicts import Finding, below
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
 from suites.policy_iteration import law, search
 from suites.policy_iteration.search import STEPS, V0, V1, Form, chosen, shown
 from suites.returns import SMALLER, final_returns, varies_less
@@ -76,13 +76,13 @@ def at_its_best(form: Form, world: str, setting: Setting) -> Request:
     return Request(run_spec(world, made, STEPS, setting.seed, "figure 1"), lanes)
 
 
-def early_returns(trial: Trial) -> Floats:
+def early_returns(trial: Lanes) -> Floats:
     """[lanes]: the mean return over the first fifth of the steps."""
     early = (trial.times > 0) & (trial.times <= 0.2 * trial.times[-1])
     return trial.of("return")[early].mean(0)
 
 
-def steadiness(trial: Trial) -> Floats:
+def steadiness(trial: Lanes) -> Floats:
     """[lanes]: the rise from a lane's first tenth to its last, as a share of all ways up and down between tenths.
 
     1 for a path that only rises, 0 for one that ends where it began, −1 for one that only falls.
@@ -107,7 +107,7 @@ earns_more_early = partial(compare, early_returns, "earns less in the first fift
 rises_more_steadily = partial(compare, steadiness, "rises less steadily")
 
 
-def deviates_less(trials: list[Trial], setting: Setting) -> Finding:
+def deviates_less(trials: list[Lanes], setting: Setting) -> Finding:
     """Of the return over the last fifth. What has learnt nothing varies little: the means are said, too."""
     first, second = map(final_returns, trials)
     return varies_less(first, second, f"; means {first.mean():.0f} and {second.mean():.0f}", setting)

@@ -20,10 +20,10 @@ from algorithms.targets import CdfTarget, cramer_distance
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import median_interval
 from harness.judging.verdicts import Finding, below
-from harness.runs.iterating import Iterating, Walk
+from harness.places.cartpole import CartPole
 from harness.runs.job import Job
 from harness.runs.spec import RunSpec
-from harness.worlds.cartpole import CartPole
+from harness.runs.trainers.policy_iteration import Iterating, Walk
 from suites.policy_iteration.search import V0, shown
 
 SOURCE = "Figure 1, right"

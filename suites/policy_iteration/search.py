@@ -1,7 +1,7 @@
 """Figure 1's search: which setting each rule and form is compared at, found among the same 64 for all of them.
 
 The paper gives neither step sizes nor activation, replay or projection. So every form is run at the same points of a
-Sobol sequence (`harness.compare.space`), the four best of a form meet again on fresh lanes, and the best of these is
+Sobol sequence (`harness.experiment.space`), the four best of a form meet again on fresh lanes, and the best of these is
 its setting. What was found is data, in search.json; two commands find it and a third writes it down:
 
     dgtd suite policy_iteration --profile paper --json --claim policy_iteration/cartpole-v0/value \\
@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.compare.agents import run_spec
-from harness.compare.space import Point, learner_at, points
+from harness.experiment.learners import run_spec
+from harness.experiment.space import Point, learner_at, points
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import proportion_interval
 from harness.judging.verdicts import Finding, agrees, below
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
 from suites.returns import final_returns
 
 Form = tuple[str, str]  # a rule, and the target: value or cdf
@@ -113,7 +113,7 @@ def lanes_at(point: Point, form: Form, lanes: int, purpose: str, setting: Settin
     return Request(run_spec(V0, made, STEPS, setting.seed, purpose), lanes)
 
 
-def how_much_works(target: str, trials: list[Trial], setting: Setting) -> Finding:
+def how_much_works(target: str, trials: list[Lanes], setting: Setting) -> Finding:
     """The share of points whose mean return over the last fifth is not above LEARNS."""
     means = np.array([final_returns(trial).mean() for trial in trials])
     idle = proportion_interval(int((means <= LEARNS).sum()), len(means), 2 * setting.false_alarm)
@@ -143,7 +143,7 @@ def meeting(rule: str, target: str, setting: Setting) -> list[Need]:
     return [lanes_at(made[i], form, FINAL_LANES, "finalists", setting) for i in finalists(form)]
 
 
-def earns_most(form: Form, trials: list[Trial], setting: Setting) -> Finding:
+def earns_most(form: Form, trials: list[Lanes], setting: Setting) -> Finding:
     """By how much the best finalist earns more than the chosen one: by nothing, if the record is theirs."""
     means = np.array([final_returns(trial).mean() for trial in trials])
     at = finalists(form)

@@ -14,14 +14,14 @@ from algorithms.policy_iteration import Evaluators
 from algorithms.rules import gtd2, tdrc
 from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget
-from harness.compare.agents import run_spec
-from harness.compare.policy_iteration import learner
+from harness.experiment.learners import iterating_learner, run_spec
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
+from harness.oracle.linearised import diagnose, mean_jacobian
 from harness.oracle.theorem import network_case, small_problem
+from harness.places.cartpole import STEEP
 from harness.plugins import find_problem
-from harness.runs.iterating import Iterating, Walk
-from harness.worlds.cartpole import STEEP
+from harness.runs.trainers.policy_iteration import Iterating, Walk
 from suites.control.physics import fallen, moved
 from suites.policy_iteration.search import V0
 from suites.problems.cartpole import FASTEST
@@ -87,7 +87,7 @@ class Recording(Evaluators):
 
 def lessons_are_what_happens(setting: Setting) -> Finding:
     """Of lanes that explore far more than their policy: lessons against the ones after them."""
-    made = learner("tdc", V0, cohort=4, behave=0.9, explore=(0.1, 0.1))
+    made = iterating_learner("tdc", V0, cohort=4, behave=0.9, explore=(0.1, 0.1))
     walk = Walk(Iterating.of(run_spec(V0, made, STEPS, 0, "lessons")), range(4), Recording)
     for _ in range(STEPS):
         walk.step()
@@ -125,7 +125,6 @@ def corners_keep_the_mean(setting: Setting) -> Finding:
 
 def jacobian_is_of_differences(setting: Setting) -> Finding:
     """Four columns each, of a small problem with a law for its target."""
-    from harness.oracle.linearised import mean_jacobian
 
     objective, theta = network_case(small_problem(), "cdf", 1)
     size, tiny, rng = theta.size, 1e-5, generator(0, which="jacobian")
@@ -146,7 +145,6 @@ def jacobian_is_of_differences(setting: Setting) -> Finding:
 
 def missing_is_what_is_left(setting: Setting) -> Finding:
     """‖w − w*‖_C after the steps as a share of ‖w*‖_C, θ standing still."""
-    from harness.oracle.linearised import diagnose
 
     objective, theta = network_case(small_problem(), "cdf", 3)
     w = np.zeros(theta.size)

@@ -11,7 +11,7 @@ from algorithms.checks import Floats, whole, within
 from algorithms.streams import lane_streams
 from harness.oracle.mdp import FiniteMDP, Transitions, mix
 from harness.oracle.problem import Problem
-from harness.worlds.cartpole import STEEP, Lanes, Step, move
+from harness.places.cartpole import STEEP, Lanes, Step, move
 
 FASTEST = 2.0  # the largest angular speed on the grid, rad/s: a push changes the speed by 0.3
 NEVER = 1_000_000  # steps after which an episode is cut off

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.state import State, refill
-from harness.worlds import pictures
-from harness.worlds.cartpole import CartPole, frame
-from harness.worlds.world import Moved, WorldInfo
+from harness.places import pictures
+from harness.places.cartpole import CartPole, frame
+from harness.places.world import Moved, WorldInfo
 
 LIMIT = 200
 ROUND = 10  # steps of an episode on the treadmill

@@ -15,6 +15,10 @@ from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2
 from harness.judging.claims import PROFILES, Claim, Setting
 from harness.judging.verdicts import Finding, exactly
+from harness.oracle.horizon import at_horizon
+from harness.oracle.moments import Moments
+from harness.oracle.saddle import Saddle
+from harness.plugins import find_problem
 
 if TYPE_CHECKING:
     from harness.oracle.moments import Moments
@@ -47,9 +51,6 @@ def problem_of(place: str, rule: Rule, iid: bool = True) -> tuple[Moments, Saddl
 
 def of_problem(name: str, rule: Rule, iid: bool = True) -> tuple[Moments, Saddle, Floats]:
     """The same of any problem."""
-    from harness.oracle.moments import Moments
-    from harness.oracle.saddle import Saddle
-    from harness.plugins import find_problem
 
     problem = find_problem(name)
     independent = problem.mdp.with_(weights=problem.mdp.d)
@@ -93,7 +94,6 @@ def no_rate() -> Claim:
 
 def falls_like_a_root(rule: Rule, place: str, average: bool, step: float | None, setting: Setting) -> Finding:
     """The slope of a line through exact points: nothing is sampled."""
-    from harness.oracle.horizon import at_horizon
 
     moments, saddle, zeros = problem_of(place, rule)
     ns, heights = horizons(setting), []
@@ -157,7 +157,6 @@ def constant() -> Claim:
 
 def constant_grows_slowly(setting: Setting) -> Finding:
     """Exact constants of 15 problems at one horizon; slopes in log d, and in log d with the condition number of C."""
-    from harness.oracle.horizon import at_horizon
 
     rows = []
     for d in DIMENSIONS:

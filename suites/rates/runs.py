@@ -11,8 +11,9 @@ from algorithms.checks import Floats
 from algorithms.rule import Rule
 from harness.judging.claims import Setting
 from harness.oracle.saddle import Saddle
+from harness.plugins import find_problem
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
 from suites.runs import request
 
 SOURCE = "Proposition 2, corrected (docs/reading-the-paper.md, 1–4)"
@@ -33,7 +34,6 @@ WHERE |= {f"random_walk-{name}": (f"random_walk(left={left})", "value", 0) for n
 @lru_cache(maxsize=32)
 def saddle_of(place: str) -> Saddle:
     """The saddle-point problem of a place, on balls a tenth larger than the solution needs."""
-    from harness.plugins import find_problem
 
     name, kind, atoms = WHERE[place]
     problem = find_problem(name)
@@ -76,7 +76,7 @@ def runs_of(
     return made
 
 
-def errors_of(evidence: list[Trial]) -> tuple[list[int], Floats]:
+def errors_of(evidence: list[Lanes]) -> tuple[list[int], Floats]:
     """Horizons, and Err [lanes, horizons]."""
     return [int(trial.times[-1]) for trial in evidence], np.stack([trial.of("err")[-1] for trial in evidence], axis=1)
 

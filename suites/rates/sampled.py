@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.fast.linear import LinearEngine, directions
 from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2
+from algorithms.streams import generator, lane_streams
+from algorithms.table import TransitionTable
+from algorithms.targets import ValueTarget
 from harness.judging.claims import Claim, Setting
 from harness.judging.statistics import proportion_interval, slopes
 from harness.judging.verdicts import Finding, Verdict, below, exactly
-from harness.runs.trial import Trial
+from harness.runs.lanes import Lanes
 from suites.rates.runs import PLACES, SOURCE, errors_of, runs_of, saddle_of, shown
 
 PROX = ("random_walk_dependent", "random_walk_dependent-cdf")
@@ -70,7 +74,7 @@ def prox_exponent(place: str) -> Claim:
     )
 
 
-def falls_like_a_power(place: str, evidence: list[Trial], setting: Setting) -> Finding:
+def falls_like_a_power(place: str, evidence: list[Lanes], setting: Setting) -> Finding:
     """One slope per lane; the slopes are the data."""
     horizons, errors = errors_of(evidence)
     found = slopes(horizons, errors, 2 * setting.false_alarm)
@@ -98,7 +102,7 @@ def boyan_exponent(rule: Rule) -> Claim:
     )
 
 
-def falls_from_some_n(evidence: list[Trial], setting: Setting) -> Finding:
+def falls_from_some_n(evidence: list[Lanes], setting: Setting) -> Finding:
     """The exponent over the widest late window in which the halves' slopes agree."""
     horizons, errors = errors_of(evidence)
     windows = [slopes(horizons[i:], errors[:, i:], 2 * setting.false_alarm) for i in range(len(horizons) - 4)]
@@ -121,7 +125,7 @@ def no_rate() -> Claim:
     )
 
 
-def has_an_exponent(evidence: list[Trial], setting: Setting) -> Finding:
+def has_an_exponent(evidence: list[Lanes], setting: Setting) -> Finding:
     """The slope alone."""
     horizons, errors = errors_of(evidence)
     found = slopes(horizons, errors, 2 * setting.false_alarm).exponent
@@ -148,7 +152,7 @@ def bound(place: str, delta: float) -> Claim:
     )
 
 
-def bound_covers(place: str, delta: float, evidence: list[Trial], setting: Setting) -> Finding:
+def bound_covers(place: str, delta: float, evidence: list[Lanes], setting: Setting) -> Finding:
     """The share of runs above the bound; VACUOUS where standing still is below it."""
     saddle, ((n,), errors) = saddle_of(place), errors_of(evidence)
     lanes, limit, still = len(errors), saddle.bound(n, delta), saddle.standing_still
@@ -223,10 +227,6 @@ def one_step(kind: str, control: bool) -> Claim:
 
 def engine_step_is_the_formula(kind: str, setting: Setting) -> Finding:
     """The engine's Mirror-Prox (or two of its plain steps) on one transition that never varies, against the formula."""
-    from algorithms.fast.linear import LinearEngine, directions
-    from algorithms.streams import generator, lane_streams
-    from algorithms.table import TransitionTable
-    from algorithms.targets import ValueTarget
 
     table = TransitionTable(
         offsets=np.array([0, 1]), probability=np.ones(1), next_state=np.zeros(1, np.int64), reward=np.ones(1),

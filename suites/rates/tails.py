@@ -21,8 +21,10 @@ from algorithms.rules import gtd2, td
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import Interval, proportion_interval
 from harness.judging.verdicts import Finding, below, exactly
+from harness.oracle.horizon import at_horizon
+from harness.oracle.metrics import Metrics
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
 from suites.rates.expected import problem_of
 from suites.rates.runs import FAR, WHERE, runs_of, saddle_of
 from suites.runs import request
@@ -72,7 +74,7 @@ def heavy_tails() -> Claim:
     )
 
 
-def tails_are_exponential(metric: str, evidence: list[Trial], setting: Setting) -> Finding:
+def tails_are_exponential(metric: str, evidence: list[Lanes], setting: Setting) -> Finding:
     """(Q(δ₃) − Q(δ₂))/(Q(δ₂) − Q(δ₁)) with equal steps of log 1/δ; an interval from order statistics."""
     values = np.sort(evidence[0].of(metric)[-1])
     quantiles = [quantile(values, 1 - delta, 2 * setting.false_alarm / 3) for delta in LEVELS]
@@ -176,10 +178,8 @@ def bound_of(height: float, variance: float, delta: float, concentration: bool =
     return float((np.sqrt(height) + spread * np.sqrt(variance)) ** 2)
 
 
-def bound_covers(place: str, delta: float, concentration: bool, evidence: list[Trial], setting: Setting) -> Finding:
+def bound_covers(place: str, delta: float, concentration: bool, evidence: list[Lanes], setting: Setting) -> Finding:
     """The share of runs above the bound at the worst horizon, and how far the bound is from the truth over n."""
-    from harness.oracle.horizon import at_horizon
-    from harness.oracle.metrics import Metrics
 
     moments, saddle, zeros = problem_of(place, gtd2)
     measure = Metrics(moments.mdp, moments.target)

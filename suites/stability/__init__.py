@@ -6,7 +6,7 @@ from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, td, tdc, tdrc
 from harness.judging.claims import Claim
 from suites.stability import exact
-from suites.stability.lanes import FALLEN, RULES, STEPS, Lanes, bounded, certificate, falls, grid, td_control
+from suites.stability.lanes import FALLEN, RULES, STEPS, Watched, bounded, certificate, falls, grid, td_control
 from suites.stability.spiral import spiral
 
 # Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
@@ -33,7 +33,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         for target in ("value", "cdf"):
             for each in (rule,) if rule else RULES:
                 for i, (alpha, beta) in enumerate(steps):
-                    place = Lanes(each, problem, target, alpha, beta, fallen=FALLEN[problem, target][i])
+                    place = Watched(each, problem, target, alpha, beta, fallen=FALLEN[problem, target][i])
                     profiles = ("ci", "full", "paper") if i == 0 else ("full", "paper")
                     made.append(bounded(place, profiles))
                     if Promise.DESCENDS in each.promises:

@@ -14,6 +14,9 @@ from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, gtd2_sb, td
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly, largest
+from harness.oracle.certificates import Dynamics, mean_square
+from harness.oracle.moments import Moments
+from harness.plugins import find_problem
 
 OURS = "ours"
 SAME = 1e-9  # relative: two computations of one number
@@ -70,9 +73,6 @@ def growth(rule: Rule, problem: str) -> Claim:
 
 def growth_is_the_radius(rule: Rule, problem: str, setting: Setting, of_mean: bool = False) -> Finding:
     """At both step sizes, on independent transitions and, where there are some, along trajectories."""
-    from harness.oracle.certificates import Dynamics, mean_square
-    from harness.oracle.moments import Moments
-    from harness.plugins import find_problem
 
     world = find_problem(problem)
     places = [(world.mdp.with_(weights=world.mdp.d), False)]
@@ -125,8 +125,6 @@ def stable_steps_last(rule: Rule, setting: Setting) -> Finding:
 
 def largest_stable(rule: Rule, ratio: int) -> float:
     """By halving, on independent transitions; 0 if not even the smallest is stable."""
-    from harness.oracle.certificates import Dynamics, mean_square
-    from harness.plugins import find_problem
 
     world = find_problem(f"two_state(right={1 / ratio})")
     mdp = world.mdp.with_(weights=world.mdp.d)
@@ -158,8 +156,6 @@ def trajectory(rule: Rule, differs: bool, words: str) -> Claim:
 
 def radii_differ(rule: Rule, differs: bool, setting: Setting) -> Finding:
     """Two mean-square radii, on two sides of 1 or on one."""
-    from harness.oracle.certificates import Dynamics, mean_square
-    from harness.plugins import find_problem
 
     world = find_problem("two_state")
     dynamics = Dynamics(rule, world.mdp, world.target(), 0.01, 0.2)
@@ -184,7 +180,6 @@ def kolter() -> Claim:
 
 def fixed_point_is_bad(setting: Setting) -> Finding:
     """Value errors of θ_TD and of the best θ."""
-    from harness.plugins import find_problem
 
     mdp = find_problem("kolter").mdp
     X, D = mdp.features, np.diag(mdp.d)

@@ -14,10 +14,12 @@ from algorithms.targets import target_class
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import Sprt, end_over_start, mean_interval
 from harness.judging.verdicts import Finding, agrees, below, seldom
+from harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
+from harness.plugins import find_problem
 from harness.runs.job import Job
+from harness.runs.lanes import Lanes, gone
 from harness.runs.rule_files import reference_of
 from harness.runs.spec import FAR, Request
-from harness.runs.trial import Trial, gone
 from suites.runs import request
 
 SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"
@@ -50,7 +52,7 @@ GRID = tuple((alpha, ratio * alpha) for alpha in (1.0, 0.25, 2**-4, 2**-6, 2**-8
 GRID_ATOMS = 4
 
 
-class Lanes:
+class Watched:
     """Lanes of a rule on a counterexample, shared by the claims about it."""
 
     def __init__(
@@ -87,7 +89,7 @@ class Lanes:
 # ---------------------------------------------------------------------- bounded
 
 
-def bounded(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
+def bounded(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
     """Few lanes may diverge."""
     return Claim(
         id=f"{lanes.id}/bounded",
@@ -108,13 +110,13 @@ def td_control(problem: str, target: str) -> Claim:
         id=f"stability/control/{problem}/{target}/td",
         says=f"{form} stays bounded on {problem}",
         source=SOURCE,
-        needs=Lanes(td, problem, target, TD_STEP[problem], TD_STEP[problem]).needs,
+        needs=Watched(td, problem, target, TD_STEP[problem], TD_STEP[problem]).needs,
         judge=few_grow,
         control=True,
     )
 
 
-def few_diverge(evidence: list[Trial], setting: Setting, far: float = FAR) -> Finding:
+def few_diverge(evidence: list[Lanes], setting: Setting, far: float = FAR) -> Finding:
     """Each lane is a trial: at most 1 % pass `far` times their start, told from 20 %."""
     (trial,) = evidence
     failed = trial.diverged(far)
@@ -132,7 +134,7 @@ few_grow = partial(few_diverge, far=GROWTH)
 # ---------------------------------------------------------------------- falling
 
 
-def falls(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
+def falls(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
     """The objective that the rule descends."""
     where = f"on {lanes.problem} ({lanes.target})"
     return Claim(
@@ -147,7 +149,7 @@ def falls(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
     )
 
 
-def objective_falls(metric: str, margin: float, evidence: list[Trial], setting: Setting) -> Finding:
+def objective_falls(metric: str, margin: float, evidence: list[Lanes], setting: Setting) -> Finding:
     """The geometric mean over lanes of its end over its start; a lane that diverged counts as far above."""
     (trial,) = evidence
     curve = trial.of(metric)
@@ -166,8 +168,6 @@ def certificate_numbers(
     rule: Rule, problem: str, target: str, atoms: int, alpha: float, beta: float, steps: int, seed: int
 ) -> dict[str, Any]:
     """The mean-square radius along trajectories as a bracket, and Lyapunov rates, one per lane of products."""
-    from harness.oracle.certificates import Dynamics, lyapunov_rates, mean_square
-    from harness.plugins import find_problem
 
     world = find_problem(problem)
     dynamics = Dynamics(rule, world.mdp, world.target(target, atoms), alpha, beta)
@@ -176,7 +176,7 @@ def certificate_numbers(
     return {"low": square.low, "high": square.high, "rates": rates.tolist()}
 
 
-def certificate(lanes: Lanes, profiles: tuple[str, ...]) -> Claim:
+def certificate(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
     """What the certificate says, against what the lanes did."""
     return Claim(
         id=f"{lanes.id}/certificate",
@@ -202,7 +202,6 @@ def certificate_agrees(evidence: list[Any], setting: Setting) -> Finding:
 
 def class_of(numbers: dict[str, Any], false_alarm: float) -> tuple[str, float]:
     """Stable, diverging, heavy-tailed or marginal, and the lower end of the Lyapunov interval."""
-    from harness.oracle.certificates import classify
 
     rate = mean_interval(numbers["rates"], false_alarm)
     return str(classify((numbers["low"], numbers["high"]), (rate.low, rate.high))), rate.low
@@ -215,7 +214,7 @@ def contradicts(kind: str, share: float) -> bool:
 
 def grid(each: Rule, problem: str, target: str) -> Claim:
     """The same at many step sizes."""
-    places = [Lanes(each, problem, target, alpha, beta, GRID_ATOMS) for alpha, beta in GRID]
+    places = [Watched(each, problem, target, alpha, beta, GRID_ATOMS) for alpha, beta in GRID]
     return Claim(
         id=f"stability/{problem}/{target}/{each.name}/grid",
         says=f"{each.name} on {problem} ({target}): certificate and simulation agree at {len(GRID)} step sizes",

@@ -9,8 +9,8 @@ from algorithms.rules import td
 from harness.judging.claims import Claim, Setting
 from harness.judging.statistics import Sprt
 from harness.judging.verdicts import Finding, seldom
+from harness.runs.lanes import Lanes
 from harness.runs.spec import PredictorSpec, Request, StepSchedule
-from harness.runs.trial import Trial
 from suites.runs import request
 
 # How long, and what RMS V may be of its start then. 0.54 was measured in ci (seeds 100 to 102). The full margin is from
@@ -47,7 +47,7 @@ def spiral_run(rule: Rule, setting: Setting) -> Request:
     )  # fmt: skip
 
 
-def size_falls(evidence: list[Trial], setting: Setting) -> Finding:
+def size_falls(evidence: list[Lanes], setting: Setting) -> Finding:
     """Judged by the running maximum and the end of RMS V, never by θ."""
     (trial,) = evidence
     rms, fallen = trial.of("size"), SPIRAL_FALLEN[setting.profile]

@@ -12,11 +12,12 @@ from algorithms.agents import Agent, Players
 from algorithms.replay import Replay
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
-from harness.compare.agents import learner, run_spec
 from harness.cost.timing import alternating
-from harness.runs.acting import Acting
+from harness.experiment.learners import agent_learner, run_spec
+from harness.places.world import find_world
 from harness.runs.spec import PredictorSpec
-from harness.worlds.world import find_world
+from harness.runs.trainers.agent import Acting
+from harness.runs.trainers.trainer import train
 from tests.benchmarks.lines import report
 
 LANES, BATCH, ATOMS = 30, 32, 40
@@ -106,10 +107,10 @@ def test_against_plain_torch_lane_by_lane(benchmark, name, bound):
 
 def whole(name, steps):
     """CPU-seconds per lane-step of everything: act, move, write down, replay, an update at every step."""
-    made = learner(name, "cartpole-v1", batch=BATCH, every=1, begin=BATCH, capacity=2000, cohort=LANES)
+    made = agent_learner(name, "cartpole-v1", batch=BATCH, every=1, begin=BATCH, capacity=2000, cohort=LANES)
     acting = Acting.of(run_spec("cartpole-v1", made, steps))
     start = time.process_time()
-    acting.simulate(range(LANES), lambda: None)
+    train(acting, range(LANES), lambda: None)
     return (time.process_time() - start) / (LANES * steps)
 
 
@@ -191,10 +192,10 @@ def steps_per_cpu_second(steps=6_000):
     """Our loop in PureJaxRL's setting: 120-84, a batch of 128 every tenth step, a replay of 10 000."""
     network = PredictorSpec("mlp", (120, 84), "relu")
     how = {"batch": 128, "every": 10, "capacity": 10_000, "begin": 1_000}
-    made = learner("dqn", "cartpole-v1", alpha=2.5e-4, predictor=network, **how)
+    made = agent_learner("dqn", "cartpole-v1", alpha=2.5e-4, predictor=network, **how)
     acting = Acting.of(run_spec("cartpole-v1", made, steps))
     start = time.process_time()
-    acting.simulate(range(LANES), lambda: None)
+    train(acting, range(LANES), lambda: None)
     return LANES * steps / (time.process_time() - start)
 
 

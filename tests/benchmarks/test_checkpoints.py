@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.compare.agents import learner, run_spec
-from harness.runs.acting import Acting, _Play
+from harness.experiment.learners import agent_learner, run_spec
 from harness.runs.checkpoints import EVERY, FOLDER
-from harness.runs.cohort import Task
+from harness.runs.trainers.agent import Acting
+from harness.runs.work import Cohort, Task
 from tests.benchmarks.lines import report
 
 LANES = 30
@@ -17,12 +17,13 @@ LANES = 30
 
 @pytest.mark.benchmark(group="checkpoints")
 def test_a_write_for_thirty_lanes_with_a_full_replay(benchmark, tmp_path):
-    spec = run_spec("cartpole-v1", learner("greedy_gq(0.5)", "cartpole-v1", cohort=LANES), 1_000)
-    play = _Play(Acting.of(spec), range(LANES))
+    spec = run_spec("cartpole-v1", agent_learner("greedy_gq(0.5)", "cartpole-v1", cohort=LANES), 1_000)
+    acting = Acting.of(spec)
+    play = acting.start(range(LANES))
     play.replay.added = play.replay.capacity
     play.replay.rings.x[:] = np.random.default_rng(0).normal(size=play.replay.rings.x.shape)
     (tmp_path / "s.sqlite").touch()
-    keeper = replace(Task.of(spec, 0), checkpoints=str(tmp_path / f"s.sqlite{FOLDER}")).keeper()
+    keeper = replace(Task.of(Cohort(spec, 0)), checkpoints=str(tmp_path / f"s.sqlite{FOLDER}")).keeper()
 
     def timed(call):
         start = time.perf_counter()

@@ -15,7 +15,7 @@ from algorithms.rules import gtd2
 from algorithms.streams import generators
 from harness.cost.peers import SMALL, Network
 from harness.cost.timing import alternating
-from harness.runs.learning import LARGEST_SMALL
+from harness.runs.trainers.networks import LARGEST_SMALL
 from tests.benchmarks.lines import report
 from tests.benchmarks.test_small_engine import small_loop
 

@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 
 from harness.commands.progress import progress
-from harness.runs.cohort import CohortResult, Lane
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
+from harness.runs.lanes import Lane
 from harness.runs.rule_files import reference
-from harness.runs.spec import COHORT, Learner, Outcome, Place, Probe, Request, RunSpec, log_times
+from harness.runs.spec import COHORT, Learner, Outcome, PlaceSpec, Probe, Request, RunSpec, log_times
 from harness.runs.store import Store
+from harness.runs.work import Cohort, Result
 from tests.benchmarks.lines import report
 
 
 def spec(**changes):
-    return RunSpec(Place("baird"), Learner(reference("gtd2"), 0.01, 0.05), Probe(log_times(1_000_000)), **changes)
+    return RunSpec(PlaceSpec("baird"), Learner(reference("gtd2"), 0.01, 0.05), Probe(log_times(1_000_000)), **changes)
 
 
 @pytest.mark.benchmark(group="harness")
@@ -49,7 +50,7 @@ def test_a_hundred_thousand_lanes_are_listed_at_once(benchmark, tmp_path):
         for run in range(25):
             one = spec(root_seed=run)
             lanes = [Lane(seed, Outcome.BUDGET_SPENT, -1, curves) for seed in range(4000)]
-            store.save(one, CohortResult(run_hash(one), 0, lanes, 1.0))
+            store.save(Cohort(one, 0), Result(run_hash(one), Outcome.BUDGET_SPENT, tuple(lanes)))
         runs = benchmark.pedantic(store.runs, rounds=3)
     assert sum(sum(run["outcomes"].values()) for run in runs) == 100_000
     seconds = benchmark.stats.stats.min

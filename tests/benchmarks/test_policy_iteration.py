@@ -13,9 +13,8 @@ import torch
 from algorithms.batch import Batch
 from algorithms.fast.mlp import MlpEngine
 from algorithms.policy_iteration import Evaluators
-from harness.compare.agents import run_spec
-from harness.compare.policy_iteration import learner
-from harness.runs.iterating import Iterating, Walk
+from harness.experiment.learners import iterating_learner, run_spec
+from harness.runs.trainers.policy_iteration import Iterating, Walk
 from tests.benchmarks.lines import report
 
 WORLD, LANES, STEPS = "cartpole-v0", 30, 200
@@ -52,7 +51,7 @@ class InTorch(Evaluators):
 
 
 def walks(rule, **options):
-    run = Iterating.of(run_spec(WORLD, learner(rule, WORLD, "cdf", cohort=LANES, **options), 20_000, seed=3))
+    run = Iterating.of(run_spec(WORLD, iterating_learner(rule, WORLD, "cdf", cohort=LANES, **options), 20_000, seed=3))
     return Walk(run, range(LANES)), Walk(run, range(LANES), InTorch)
 
 

@@ -9,7 +9,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from harness.compare.contest import SWEEP_SEED
+from harness.experiment.search import SWEEP_SEED
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash

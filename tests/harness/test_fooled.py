@@ -145,8 +145,8 @@ def test_a_rule_of_ours_is_not_run_twice(tmp_path, monkeypatch):
     seen = []
     from harness.runs import driver
 
-    original = driver.run_cohort
-    monkeypatch.setattr(driver, "run_cohort", lambda task: seen.append(task.twice) or original(task))
+    original = driver.carry_out
+    monkeypatch.setattr(driver, "carry_out", lambda task: seen.append(task.twice) or original(task))
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(steps=20), 40)], store, lambda: make_executor("in-process"))
     assert seen == [False, False, False]

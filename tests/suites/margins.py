@@ -10,16 +10,15 @@ import numpy as np
 
 from algorithms.targets import target_class
 from harness.judging.claims import Setting
-from harness.runs.learning import Learning
-from harness.runs.trial import simulate
-from suites.stability.lanes import RULES, STEPS, Lanes
+from harness.runs.trainers.trainer import train, trainer_of
+from suites.stability.lanes import RULES, STEPS, Watched
 
 LANES = 64
 
 
-def measured(lanes: Lanes, seed: int) -> tuple[float, float]:
+def measured(lanes: Watched, seed: int) -> tuple[float, float]:
     """(growth, fall) of one run."""
-    trial = simulate(Learning.of(lanes.run(Setting("ci", seed)).spec), range(LANES))
+    trial = train(trainer_of(lanes.run(Setting("ci", seed)).spec), range(LANES))
     size, curve = trial.of("size"), trial.of(target_class(lanes.target).objective)
     fall = np.log(np.maximum(curve[-1] / curve[0], 1e-300)).mean()
     return float((size.max(0) / np.maximum(size[0], 1.0)).max()), float(np.exp(fall))
@@ -31,7 +30,7 @@ if __name__ == "__main__":
         for target in ("value", "cdf"):
             for rule in RULES:
                 for alpha, beta in steps:
-                    lanes = Lanes(rule, problem, target, alpha, beta)
+                    lanes = Watched(rule, problem, target, alpha, beta)
                     found = np.array([measured(lanes, seed) for seed in range(first, last)])
                     growth, fall = found.max(0)
                     print(f"{lanes.id}: growth {growth:.3g}, fall {fall:.3g}", flush=True)

@@ -7,7 +7,7 @@ from algorithms.fast.replayed import ReplayEngine
 from algorithms.streams import lane_streams
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
-from harness.worlds.world import find_world
+from harness.places.world import find_world
 from suites.control import cut_off, seconds, step_sizes
 from tests.suites.test_judges import line, trial
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from harness.compare.agents import run_spec
-from harness.compare.policy_iteration import learner
+from harness.experiment.learners import iterating_learner, run_spec
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
-from harness.runs.iterating import Iterating
+from harness.runs.trainers.policy_iteration import Iterating
+from harness.runs.trainers.trainer import train
 from suites.policy_iteration import every_step
 from suites.policy_iteration.every_step import EveryStep, both, earns_more, returns
 from suites.policy_iteration.search import V0
@@ -19,14 +19,14 @@ SETTING = Setting("full", 0, 1e-5)
 
 @pytest.fixture
 def spec():
-    return run_spec(V0, learner("tdc", V0, cohort=4, episodes=2), 500, 3, "every step")
+    return run_spec(V0, iterating_learner("tdc", V0, cohort=4, episodes=2), 500, 3, "every step")
 
 
 def test_lanes_are_those_of_a_frozen_policy_if_it_is_frozen(spec, monkeypatch):
     other = returns(spec.to_json(), 0, 4)
     monkeypatch.setattr(EveryStep, "close", EveryStep.__mro__[1].close)
     np.testing.assert_array_equal(
-        returns(spec.to_json(), 0, 4), final_returns(Iterating.of(spec).simulate(range(4), lambda: None))
+        returns(spec.to_json(), 0, 4), final_returns(train(Iterating.of(spec), range(4), lambda: None))
     )
     assert other != returns(spec.to_json(), 0, 4)
 

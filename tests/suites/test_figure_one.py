@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.compare.space import ALPHAS, RADIUS, RATIOS, Point, learner_at, points
+from harness.experiment.space import ALPHAS, RADIUS, RATIOS, Point, learner_at, points
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
-from harness.runs.trial import Trial
+from harness.runs.lanes import Lanes
 from suites import policy_iteration
 from suites.policy_iteration import evaluation, figure_one
 from suites.policy_iteration.search import V0
@@ -22,7 +22,7 @@ def lanes(path, spread=5.0, count=30):
     times = np.arange(51) * 400
     each = np.concatenate([[path[0]], np.repeat(path, 5)])
     curves = (each[:, None] + spread * RNG.normal(size=(51, count)))[..., None]
-    return Trial(times, curves, np.full(count, -1), ("return",), np.zeros((count, 0)))
+    return Lanes(times, curves, np.full(count, -1), ("return",), np.zeros((count, 0)))
 
 
 UP = np.linspace(20, 180, 10)

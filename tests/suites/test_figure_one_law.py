@@ -5,11 +5,10 @@ import pytest
 
 from algorithms.policy_iteration import Evaluators
 from algorithms.targets import CdfTarget
-from harness.compare.agents import run_spec
-from harness.compare.policy_iteration import learner
+from harness.experiment.learners import iterating_learner, run_spec
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
-from harness.runs.iterating import Iterating, Walk
+from harness.runs.trainers.policy_iteration import Iterating, Walk
 from suites.control.physics import fallen, moved
 from suites.policy_iteration import law
 from suites.policy_iteration.law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
@@ -20,7 +19,7 @@ TARGET = CdfTarget(0, 10, 30)
 
 
 def iterating(lanes=2, **options):
-    return Iterating.of(run_spec(V0, learner("tdc", V0, "cdf", cohort=lanes, **options), 300, 3, "law"))
+    return Iterating.of(run_spec(V0, iterating_learner("tdc", V0, "cdf", cohort=lanes, **options), 300, 3, "law"))
 
 
 def test_laws_on_atoms_keep_means():

@@ -8,7 +8,7 @@ import pytest
 from harness.judging.claims import Setting
 from harness.judging.ledger import collect
 from harness.judging.verdicts import Verdict
-from harness.runs.trial import Trial
+from harness.runs.lanes import Lanes
 from suites import control, returns
 from suites.control import figure_three
 from suites.control.figure_three import C51, CARTPOLE, DOOM, DQN, GREEDY, LANDER, SPREAD
@@ -27,7 +27,7 @@ def lanes(first, last, spread=10.0, count=30):
     times = np.arange(51) * 1200
     path = first + (last - first) * np.minimum(np.maximum(times / times[-1] - 0.1, 0) / 0.5, 1.0)
     curves = (path[:, None] + spread * RNG.normal(size=count))[..., None]
-    return Trial(times, curves, np.full(count, -1), ("return",), np.zeros((count, 0)))
+    return Lanes(times, curves, np.full(count, -1), ("return",), np.zeros((count, 0)))
 
 
 def with_extras(monkeypatch, *packages):

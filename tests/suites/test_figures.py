@@ -6,8 +6,8 @@ import pytest
 from harness.judging.claims import Setting
 from harness.plugins import installed
 from harness.report.drawing import inline
+from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from harness.runs.trial import Trial
 from suites.figures import one, search, three, two
 from suites.figures.claims import stated
 from suites.policy_iteration.search import FORMS, SEARCHED
@@ -19,7 +19,7 @@ FIGURES = {"one": one, "two": two, "three": three}
 def trial(names, lanes=4):
     rng = np.random.default_rng(1)
     times = np.arange(6) * 100
-    return Trial(times, 10 + rng.random((6, lanes, len(names))), np.full(lanes, -1), names, np.zeros((lanes, 0)))
+    return Lanes(times, 10 + rng.random((6, lanes, len(names))), np.full(lanes, -1), names, np.zeros((lanes, 0)))
 
 
 def evidence(module, setting):

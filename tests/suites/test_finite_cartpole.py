@@ -5,8 +5,8 @@ import pytest
 
 from algorithms.rules import gtd2, tdc
 from algorithms.streams import lane_streams
+from harness.places.cartpole import STEEP, CartPole
 from harness.plugins import find_problem
-from harness.worlds.cartpole import STEEP, CartPole
 from suites.policy_iteration.evaluation import exact_rows, mean_step, table_of
 from suites.problems.cartpole import FASTEST, finite_cartpole
 

@@ -10,8 +10,8 @@ import pytest
 
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
+from harness.runs.lanes import Lanes
 from harness.runs.spec import FAR
-from harness.runs.trial import Trial
 from suites import evaluation
 from suites.convergence import falls
 from suites.rates import sampled
@@ -29,7 +29,7 @@ def trial(times=None, died=(), **curves):
     times = np.arange(len(stacked)) * 1000 if times is None else np.asarray(times)
     steps = np.full(stacked.shape[1], -1)
     steps[list(died)] = 500
-    return Trial(times, stacked, steps, tuple(curves), np.zeros((stacked.shape[1], 0)))
+    return Lanes(times, stacked, steps, tuple(curves), np.zeros((stacked.shape[1], 0)))
 
 
 def line(*heights, lanes=LANES):

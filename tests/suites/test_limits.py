@@ -87,10 +87,10 @@ def test_one_feature_too_many_costs_the_network_its_rank():
     from dataclasses import replace
 
     from algorithms.rules import gtd2
-    from harness.runs.learning import Learning
+    from harness.runs.trainers.networks import Layers
 
     spec = limits.network_run(gtd2, Setting(), 1000).spec
-    assert Learning.of(spec).rank() == (23, 23)
+    assert Layers.of(spec).rank() == (23, 23)
     wider = replace(spec.learner.predictor, inputs="features")  # four features that sum to 1, and a bias
-    rank, size = Learning.of(spec.with_learner(predictor=wider)).rank()
+    rank, size = Layers.of(spec.with_learner(predictor=wider)).rank()
     assert (rank, size) == (23, 25)

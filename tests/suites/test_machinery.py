@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from algorithms.rules import gtd2
-from harness.compare import comparison as comparing
-from harness.compare import contest as contesting
+from harness.experiment import comparison as comparing
+from harness.experiment import contest as contesting
 from harness.judging import ledger as judging
 from harness.judging.claims import Setting
 from harness.judging.statistics import Interval, holm, mean_interval, median_interval, proportion_interval

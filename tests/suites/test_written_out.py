@@ -8,12 +8,12 @@ import pytest
 from algorithms import agents, optimisers, replay, rule, stepping, streams
 from algorithms.fast import linear, module, replayed, traced
 from algorithms.policy_iteration import Evaluators
-from harness.compare import agreement
+from harness.experiment import agreement
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.oracle import linearised, objectives, returns, saddle
+from harness.places import cartpole
 from harness.runs import acting
-from harness.worlds import cartpole
 from suites.control import algorithm_three, networks, physics, published, updates
 from suites.convergence import planted
 from suites.engines import agreement as bands

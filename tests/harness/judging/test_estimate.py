@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.compare.agents import learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.estimate import USERS, estimate
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
@@ -16,7 +16,7 @@ def hours(request):
 
 
 def request(name, world="cartpole-v1", steps=1000, seeds=2, **options):
-    return Request(run_spec(world, learner(name, world, cohort=seeds, **options), steps), seeds)
+    return Request(run_spec(world, agent_learner(name, world, cohort=seeds, **options), steps), seeds)
 
 
 def test_a_law_costs_more_than_a_value_and_w_more_than_none():

@@ -158,13 +158,14 @@ def test_a_check_without_a_seed_is_one_job_for_all_seeds_and_reads_none():
 def test_an_exact_claim_samples_nothing(monkeypatch):
     """No lane is simulated for a claim that says so, in any suite."""
     from algorithms.fast.linear import LinearEngine
-    from harness.runs import trial
+    from harness.runs import work
+    from harness.runs.trainers import trainer
 
     def refuse(*_, **__):
         raise AssertionError("an exact claim ran lanes")
 
-    monkeypatch.setattr(trial, "simulate", refuse)
-    monkeypatch.setattr("harness.runs.cohort.simulate", refuse)
+    monkeypatch.setattr(trainer, "train", refuse)
+    monkeypatch.setattr(work, "train", refuse)
     original = LinearEngine.run
 
     def short(self, state, steps, *args, **rest):

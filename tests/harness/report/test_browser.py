@@ -9,7 +9,7 @@ from urllib.request import url2pathname
 
 import pytest
 
-from tests.harness.compare.test_compare import small
+from tests.harness.experiment.test_compare import small
 from tests.harness.report.chromium import CHROMIUM, DRIVER, opened, started
 
 pytestmark = [

@@ -11,10 +11,9 @@ import pytest
 from harness.oracle.lstd import Lstd
 from harness.report.drawing import inline
 from harness.report.exact_lines import EXACT, exact_lines, exact_words, exactness
-from harness.report.figures import figures
-from harness.report.page import page
 from harness.report.styles import Styles
-from tests.harness.compare.test_agreement import planted
+from tests.harness.experiment.test_agreement import planted
+from tests.harness.report.shown import figures, written
 
 
 def axis_with(found):
@@ -23,7 +22,7 @@ def axis_with(found):
     from matplotlib.figure import Figure
 
     axis = Figure().add_subplot()
-    styles = Styles(found.contest.contestants)
+    styles = Styles(found.experiment.entrants)
     said = exact_lines(axis, found.entries, found.lstd.get("boyan"), styles)
     return axis.lines, said, styles
 
@@ -104,7 +103,7 @@ def test_one_sentence_says_how_far_and_flags_only_what_chance_does_not_explain(s
 @pytest.mark.slow
 def test_the_sentence_is_on_the_page(tmp_path):
     found = planted(9.0)
-    text = unescape(page(found, "dgtd compare", tmp_path).read_text(encoding="utf-8"))
+    text = unescape(written(found, "dgtd compare", tmp_path).read_text(encoding="utf-8"))
     assert f"<li>{exactness(found)[0]}</li>" in text
 
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.compare.contest import Contestant
+from harness.experiment.experiment import Entrant
 from harness.report.drawing import COLUMN, Figure, Panel, inline, save
-from harness.report.figures import figures
-from harness.report.page import page
 from harness.report.readings import Reading, Readings
 from harness.runs.rule_files import reference
-from tests.harness.compare.test_comparison import FORMS, weighed
+from tests.harness.experiment.test_comparison import FORMS, weighed
+from tests.harness.report.shown import figures, written
 
 
 def drawn(found):
@@ -21,7 +20,7 @@ def drawn(found):
 
 
 def value_forms(finals):
-    people = [Contestant(reference(name), "value") for name in ("gtd2", "tdc")]
+    people = [Entrant(reference(name), "value") for name in ("gtd2", "tdc")]
     return weighed(finals, people)
 
 
@@ -50,7 +49,7 @@ def test_a_panel_of_which_every_lane_diverged_is_left_out_with_its_own_words():
 
 
 def test_a_page_without_panels_is_a_page(tmp_path):
-    text = page(value_forms([np.ones(8), np.ones(8)]), "dgtd compare", tmp_path).read_text(encoding="utf-8")
+    text = written(value_forms([np.ones(8), np.ones(8)]), "dgtd compare", tmp_path).read_text(encoding="utf-8")
     assert "Left out, flat" in text
     assert not (tmp_path / "figures" / "learning-boyan.svg").exists()
 
@@ -59,8 +58,9 @@ def with_laws(low):
     """Two forms of GTD2; the learned law lies at `low` before its last atom."""
     found = weighed([FALLING, FALLING], FORMS)
     for entry in found.entries:
-        atoms = found.contest.atoms - 1
-        entry.law = np.linspace(low, 0.9, atoms) * np.ones((8, 1)) if entry.who.distributional else entry.law
+        atoms = found.experiment.atoms - 1
+        law = np.linspace(low, 0.9, atoms) * np.ones((8, 1)) if entry.who.distributional else entry.lanes.law
+        entry.lanes = replace(entry.lanes, law=law)
     return found
 
 
@@ -123,13 +123,13 @@ def test_figures_are_as_wide_as_a_papers_column_or_its_text(tmp_path):
 def test_two_rules_of_one_name_have_their_full_names_everywhere(tmp_path):
     gtd2 = reference("gtd2")
     people = [
-        Contestant(gtd2, "value", "a.py:mine"), Contestant(gtd2, "cdf", "a.py:mine"),
-        Contestant(reference("tdc"), "value", "b.py:mine"), Contestant(reference("tdc"), "cdf", "b.py:mine"),
+        Entrant(gtd2, "value", "a.py:mine"), Entrant(gtd2, "cdf", "a.py:mine"),
+        Entrant(reference("tdc"), "value", "b.py:mine"), Entrant(reference("tdc"), "cdf", "b.py:mine"),
     ]  # fmt: skip
     found = weighed([FALLING, FALLING * 1.01, FALLING / 2, FALLING / 2.1], people)
     for entry in found.entries:
-        entry.law = np.zeros((8, found.contest.atoms - 1))
-    text = page(replace(found), "dgtd compare", tmp_path).read_text(encoding="utf-8")
+        entry.lanes = replace(entry.lanes, law=np.zeros((8, found.experiment.atoms - 1)))
+    text = written(replace(found), "dgtd compare", tmp_path).read_text(encoding="utf-8")
     shown = re.sub("<[^>]+>", " ", text)
     assert "distributional a.py:mine" in shown
     assert not re.search(r"(?<!\.py:)\bmine\b", shown)

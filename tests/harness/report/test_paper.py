@@ -10,7 +10,7 @@ from harness.cli import main
 from harness.judging.claims import Claim, Setting
 from harness.judging.statistics import Interval
 from harness.judging.verdicts import below
-from harness.report.bands import Lanes, Line, means, spreads
+from harness.report.bands import Bundle, Line, means, spreads
 from harness.report.drawing import Figure, inline
 from harness.report.paper import PaperFigure, Statement
 from harness.runs.job import Job
@@ -33,7 +33,7 @@ def claim(name, high, says="one is <b>less</b> than the other"):
 
 def curves(count=4, height=1.0):
     rng = np.random.default_rng(0)
-    return Lanes(Line("a $name$ <i>", 0), np.arange(6) * 10, height * (1 + 0.1 * rng.random((count, 6))))
+    return Bundle(Line("a $name$ <i>", 0), np.arange(6) * 10, height * (1 + 0.1 * rng.random((count, 6))))
 
 
 def planted(number, *claims):

@@ -3,10 +3,11 @@
 import math
 from pathlib import Path
 
-from harness.compare.agents import learner, run_spec
-from harness.runs.acting import Acting
+from harness.experiment.learners import agent_learner, run_spec
 from harness.runs.checkpoints import FOLDER, Keeper
 from harness.runs.spec import PredictorSpec, RunSpec
+from harness.runs.trainers.agent import Acting
+from harness.runs.trainers.trainer import train
 
 LANES = 3
 NETWORK = PredictorSpec("mlp", (8, 8), "relu")
@@ -17,7 +18,7 @@ AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
 
 def agent(name: str, world: str = "cartpole-v0", steps: int = 700, lanes: int = LANES, **rest) -> RunSpec:
     frozen = {} if "gq" in name else {"frozen": 100}
-    made = learner(name, world, alpha=1e-3, atoms=11, predictor=NETWORK, cohort=lanes, **SETTINGS | frozen | rest)
+    made = agent_learner(name, world, alpha=1e-3, atoms=11, predictor=NETWORK, cohort=lanes, **SETTINGS | frozen | rest)
     return run_spec(world, made, steps)
 
 
@@ -42,5 +43,5 @@ def cohort(spec: RunSpec, kept: Keeper | None = None, ticks: float = math.inf):
         if seen > ticks:
             raise KilledError
 
-    trial = Acting.of(spec).simulate(range(spec.learner.cohort), tick, kept)
+    trial = train(Acting.of(spec), range(spec.learner.cohort), tick, kept)
     return trial.curves.tobytes() + trial.died.tobytes(), seen

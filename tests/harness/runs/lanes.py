@@ -6,7 +6,7 @@ from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference
-from harness.runs.spec import FileRef, Learner, Place, Probe, RunSpec, log_times
+from harness.runs.spec import FileRef, Learner, PlaceSpec, Probe, RunSpec, log_times
 from harness.runs.store import Store
 
 ROOT = Path(__file__).parents[3]
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 
 def spec(problem="baird", rule="gtd2", alpha=0.01, beta=0.05, steps=300, checkpoints=25, **rest) -> RunSpec:
     run = {key: rest.pop(key) for key in ("root_seed", "axes") if key in rest}
-    place = Place(problem, rest.pop("iid", False))
+    place = PlaceSpec(problem, rest.pop("iid", False))
     ref = rule if isinstance(rule, FileRef) else reference(rule)
     return RunSpec(place, Learner(ref, alpha, beta, **rest), Probe(log_times(steps, checkpoints)), **run)
 

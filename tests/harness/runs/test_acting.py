@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 
 from algorithms.replay import Replay
-from harness.compare import policy_iteration
-from harness.compare.agents import checkpoints, learner, run_spec
-from harness.runs.acting import NAMES, Acting
+from harness.experiment.learners import agent_learner, iterating_learner, run_spec
+from harness.places.cartpole import CartPole
 from harness.runs.acting_spec import Control
-from harness.runs.cohort import made_of
 from harness.runs.spec import RunSpec
-from harness.worlds.cartpole import CartPole
+from harness.runs.trainers.agent import Acting
+from harness.runs.trainers.trainer import train, trainer_of
+from harness.runs.trainers.world import NAMES, InWorld
 
 
-@pytest.mark.parametrize("make", [learner, policy_iteration.learner])
+@pytest.mark.parametrize("make", [agent_learner, iterating_learner])
 def test_laws_are_kept_at_the_states_that_were_chosen(make):
     """Two states of one run are the two runs of one state each; and what is kept by default is the state 0."""
     states = ((0.0, 0.0, 0.1, 0.0), (0.0, 0.0, 0.0, 0.0))
 
     def laws(*chosen):
         spec = run_spec("cartpole-v0", make("gtd2", "cartpole-v0", "cdf", atoms=5, cohort=2), 60, states=chosen)
-        return made_of(RunSpec.from_json(spec.to_json())).simulate(range(2), lambda: None).law
+        return train(trainer_of(RunSpec.from_json(spec.to_json())), range(2)).law
 
     both, first, second = laws(*states), laws(states[0]), laws(states[1])
     np.testing.assert_allclose(both, np.concatenate([first, second], axis=1), rtol=1e-6)  # to rounding
@@ -29,10 +29,10 @@ def test_laws_are_kept_at_the_states_that_were_chosen(make):
 
 
 def test_a_run_in_a_world_is_data_and_back():
-    spec = run_spec("cartpole-v1", learner("greedy_gq(0.5)", "cartpole-v1"), 500)
+    spec = run_spec("cartpole-v1", agent_learner("greedy_gq(0.5)", "cartpole-v1"), 500)
     assert RunSpec.from_json(spec.to_json()) == spec
-    assert checkpoints(7) == (0, 1, 2, 3, 4, 5, 6, 7)
-    assert checkpoints(1000)[-1] == 1000
+    assert InWorld.times(7) == (0, 1, 2, 3, 4, 5, 6, 7)
+    assert InWorld.times(1000)[-1] == 1000
 
 
 def test_epsilon_falls_and_stays():
@@ -42,11 +42,11 @@ def test_epsilon_falls_and_stays():
 
 def test_returns_are_those_of_the_episodes():
     """With random actions alone the book's numbers are those of the world, step by step."""
-    made = learner(
-        "dqn", "cartpole-v0", predictor=learner("dqn", "cartpole-v0").predictor, explore=(1.0, 1.0), cohort=2
+    made = agent_learner(
+        "dqn", "cartpole-v0", predictor=agent_learner("dqn", "cartpole-v0").predictor, explore=(1.0, 1.0), cohort=2
     )
     acting = Acting.of(run_spec("cartpole-v0", made, 300))
-    trial = acting.simulate(range(2), lambda: None)
+    trial = train(acting, range(2), lambda: None)
     lengths, returns = trial.of("length"), trial.of("return")
     np.testing.assert_array_equal(lengths, returns)  # +1 per step
     earned = trial.of("earned")[-1]
@@ -57,16 +57,16 @@ def test_returns_are_those_of_the_episodes():
 
 
 def test_before_an_episode_has_ended_nothing_is_known_and_nothing_is_lost():
-    acting = Acting.of(run_spec("cartpole-v0", learner("dqn", "cartpole-v0", cohort=2), 5))
-    trial = acting.simulate(range(2), lambda: None)
+    acting = Acting.of(run_spec("cartpole-v0", agent_learner("dqn", "cartpole-v0", cohort=2), 5))
+    trial = train(acting, range(2), lambda: None)
     assert np.isnan(trial.of("return")).all()
     assert (trial.of("episodes") == 0).all()
     assert not trial.diverged().any()
 
 
 def test_a_world_that_writes_where_it_wrote_before_is_replayed_right(monkeypatch):
-    spec = run_spec("cartpole-v0", learner("dqn", "cartpole-v0", cohort=2, begin=64, batch=16), 400)
-    expected = Acting.of(spec).simulate(range(2), lambda: None)
+    spec = run_spec("cartpole-v0", agent_learner("dqn", "cartpole-v0", cohort=2, begin=64, batch=16), 400)
+    expected = train(Acting.of(spec), range(2), lambda: None)
     step = CartPole.step
 
     def in_place(self, actions):
@@ -77,15 +77,15 @@ def test_a_world_that_writes_where_it_wrote_before_is_replayed_right(monkeypatch
         return moved
 
     monkeypatch.setattr(CartPole, "step", in_place)
-    np.testing.assert_array_equal(Acting.of(spec).simulate(range(2), lambda: None).curves, expected.curves)
+    np.testing.assert_array_equal(train(Acting.of(spec), range(2), lambda: None).curves, expected.curves)
 
 
 def test_what_is_replayed_is_what_happened(monkeypatch):
     """Every transition of the replay obeys CartPole's physics: no step from one episode into the next."""
     kept = []
     monkeypatch.setattr(Replay, "add", lambda self, *row: kept.append([np.array(part) for part in row]))
-    made = learner("dqn", "cartpole-v0", explore=(1.0, 1.0), cohort=3, begin=10_000)
-    Acting.of(run_spec("cartpole-v0", made, 400)).simulate(range(3), lambda: None)
+    made = agent_learner("dqn", "cartpole-v0", explore=(1.0, 1.0), cohort=3, begin=10_000)
+    train(Acting.of(run_spec("cartpole-v0", made, 400)), range(3), lambda: None)
     x, action, reward, discount, x_next = (np.stack(part) for part in zip(*kept, strict=True))
     np.testing.assert_allclose(x_next[..., 0], x[..., 0] + 0.02 * x[..., 1], atol=1e-6)
     np.testing.assert_allclose(x_next[..., 2], x[..., 2] + 0.02 * x[..., 3], atol=1e-6)
@@ -101,15 +101,15 @@ def test_an_episode_that_is_cut_off_goes_on_in_the_replay(monkeypatch):
     kept, begin = [], CartPole.__init__
     monkeypatch.setattr(CartPole, "__init__", lambda self, streams, _: begin(self, streams, 7))  # before it falls
     monkeypatch.setattr(Replay, "add", lambda self, *row: kept.append([np.array(part) for part in row]))
-    made = learner("dqn", "cartpole-v0", explore=(1.0, 1.0), cohort=3, begin=10_000)
-    trial = Acting.of(run_spec("cartpole-v0", made, 70)).simulate(range(3), lambda: None)
+    made = agent_learner("dqn", "cartpole-v0", explore=(1.0, 1.0), cohort=3, begin=10_000)
+    trial = train(Acting.of(run_spec("cartpole-v0", made, 70)), range(3), lambda: None)
     assert (trial.of("length")[-1] == 7).all()
     _, _, reward, discount, _ = (np.stack(part) for part in zip(*kept, strict=True))
     assert reward.sum() / (1 - discount).sum() == pytest.approx(1 / (1 - 0.99), rel=1e-12)  # 6.6 if it ended there
 
 
 def test_lanes_alone_are_lanes_among_others_for_the_first_updates():
-    made = learner("greedy_gq(0.5)", "cartpole-v0", begin=100, every=4, cohort=4, batch=16)
+    made = agent_learner("greedy_gq(0.5)", "cartpole-v0", begin=100, every=4, cohort=4, batch=16)
     acting = Acting.of(run_spec("cartpole-v0", made, 300))
-    many, one = acting.simulate(range(4), lambda: None), acting.simulate(range(1), lambda: None)
+    many, one = train(acting, range(4), lambda: None), train(acting, range(1), lambda: None)
     np.testing.assert_allclose(one.curves[:, 0], many.curves[:, 0], atol=1e-3)

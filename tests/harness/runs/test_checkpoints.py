@@ -11,19 +11,21 @@ import pytest
 from algorithms.agents import Players
 from algorithms.optimisers import Adam
 from algorithms.replay import Replay
-from algorithms.state import refill
+from algorithms.state import joined, refill
+from harness.places.cartpole import CartPole
+from harness.places.gym import GymWorld
 from harness.runs import checkpoints
-from harness.runs.acting import Book, _Play
 from harness.runs.checkpoint_file import BadCheckpointError, read, read_label, write
 from harness.runs.checkpoints import FOLDER, KEPT, Checkpoints, name_of
-from harness.runs.cohort import Task, run_cohort
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
 from harness.runs.spec import Outcome, Request
 from harness.runs.store import Store
-from harness.worlds.cartpole import CartPole
-from harness.worlds.gym import GymWorld
+from harness.runs.trainers.book import Book
+from harness.runs.trainers.trainer import Progress
+from harness.runs.trainers.world import Playing
+from harness.runs.work import Cohort, Task, carry_out
 from tests.harness.runs.agents import AGENTS, KilledError, agent, cohort, keeper
 from tests.harness.runs.lanes import rows, spec
 
@@ -68,7 +70,8 @@ def forgets(kind, *names):
     original = kind.restore
 
     def restore(self, saved):
-        now = {name: np.array(array) for name, array in self.state().items()}
+        arrays = self.state() if hasattr(self, "state") else joined(**self.parts())
+        now = {name: np.array(array) for name, array in arrays.items()}
         original(self, saved | {name: now[name] for name in names})
 
     return kind, restore
@@ -85,8 +88,8 @@ SABOTAGE = {
     "ages of episodes": forgets(CartPole, "age"),
     "starts": forgets(CartPole, "streams"),
     "episodes so far": forgets(Book, "episode"),
-    "exploration": forgets(_Play, "own/explores"),
-    "curves": forgets(_Play, "own/curves"),
+    "exploration": forgets(Playing, "own/explores"),
+    "curves": forgets(Progress, "curves"),
 }
 
 
@@ -273,14 +276,16 @@ def test_a_cohort_that_timed_out_goes_on_and_one_that_failed_does_not(tmp_path, 
     what = agent("dqn", steps=300)
     with Store(tmp_path / "s.sqlite") as store:
         folder = store.checkpoints
-        task = replace(Task.of(what, 0), checkpoints=str(folder.path), every=1e-9)
+        task = replace(Task.of(Cohort(what, 0)), checkpoints=str(folder.path), every=1e-9)
         for outcome, stays in ((Outcome.TIMED_OUT, True), (Outcome.INTERRUPTED, True), (Outcome.FAILED, False)):
-            run_cohort(task)
+            carry_out(task)
             assert folder.size()["files"] == 1
             monkeypatch.setattr(
-                "harness.runs.driver.run_cohort",
+                "harness.runs.driver.carry_out",
                 lambda task, outcome=outcome: replace(
-                    run_cohort(task), lanes=[replace(lane, outcome=outcome) for lane in run_cohort(task).lanes]
+                    carry_out(task),
+                    outcome=outcome,
+                    lanes=tuple(replace(lane, outcome=outcome) for lane in carry_out(task).lanes),
                 ),
             )
             execute([Request(what, 3)], store, InProcess)
@@ -292,9 +297,9 @@ def test_a_rule_that_is_run_twice_is_run_from_its_beginning_the_second_time(tmp_
     what = agent("dqn", steps=300)
     (tmp_path / "s.sqlite").touch()
     folder = Checkpoints.beside(tmp_path / "s.sqlite")
-    task = replace(Task.of(what, 0, twice=True), checkpoints=str(folder.path), every=1e-9)
-    first = run_cohort(task)
-    second = run_cohort(task)  # its first half goes on from the file
+    task = replace(Task.of(Cohort(what, 0), twice=True), checkpoints=str(folder.path), every=1e-9)
+    first = carry_out(task)
+    second = carry_out(task)  # its first half goes on from the file
     assert not first.unsteady
     assert not second.unsteady
     assert second.seconds > 0
@@ -308,7 +313,7 @@ def test_what_nobody_goes_on_from_is_removed_by_the_next_run(tmp_path):
         before = rows(store, what)
         folder = store.checkpoints
         folder.path.mkdir()
-        ours = Task.of(what, 0).parts["code"]
+        ours = Task.of(Cohort(what, 0)).parts["code"]
         names = {
             name_of(run_hash(what), range(3)): {"code": ours},  # stored meanwhile
             name_of("0" * 16, range(3)): {"code": "before"},
@@ -327,7 +332,7 @@ def test_what_nobody_goes_on_from_is_removed_by_the_next_run(tmp_path):
         assert rows(store, what) == before
 
 
-def test_a_finite_problem_and_a_store_in_memory_have_no_checkpoints(tmp_path, monkeypatch):
+def test_every_run_has_checkpoints_but_not_in_memory(tmp_path, monkeypatch):
     monkeypatch.setenv(checkpoints.VARIABLE, "1e-9")
     tasks = []
 
@@ -340,7 +345,8 @@ def test_a_finite_problem_and_a_store_in_memory_have_no_checkpoints(tmp_path, mo
         execute([Request(spec(steps=10), 4)], store, Spy)
         execute([Request(agent("dqn", steps=100), 3)], memory, Spy)
         execute([Request(agent("dqn", steps=100), 3)], store, Spy)
-    assert tasks == ["", "", str(tmp_path / f"s.sqlite{FOLDER}")]
+    folder = str(tmp_path / f"s.sqlite{FOLDER}")
+    assert tasks == [folder, "", folder]
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "soon", "nan", "inf"])

@@ -64,7 +64,7 @@ def test_a_worker_that_dies_twice_at_one_cohort_has_failed_at_it(tmp_path):
 
     class Deadly(InProcess):
         def submit(self, fn, /, task):
-            if task.run != run_hash(bad):
+            if task.hash != run_hash(bad):
                 return super().submit(fn, task)
             tried.append(task.cohort)
             future = Future()
@@ -116,7 +116,7 @@ def test_as_many_cohorts_are_under_way_as_there_are_workers_and_a_few(tmp_path, 
 
 def test_sys_exit_in_a_worker_is_a_failed_row(tmp_path, monkeypatch):
     """A rule may not end the process that runs it, nor the command."""
-    monkeypatch.setattr("harness.runs.cohort.lanes_of_cohort", lambda *_: sys.exit(0))
+    monkeypatch.setattr("harness.runs.work.train", lambda *_: sys.exit(0))
     with Store(tmp_path / "s.sqlite") as store:
         assert not execute([Request(spec(), 4)], store, InProcess).interrupted
         (lane, *_) = store.lanes(run_hash(spec()))

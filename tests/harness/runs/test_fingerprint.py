@@ -15,14 +15,14 @@ from algorithms.rule import Cotangents, Rule, rule
 from harness.oracle.problem import Problem
 from harness.plugins import find_problem
 from harness.runs import fingerprint
-from harness.runs.cohort import Task, run_cohort
 from harness.runs.driver import RefusedError, execute
 from harness.runs.executors import InProcess
-from harness.runs.fingerprint import of_problem, parts_of, run_hash
+from harness.runs.fingerprint import parts_of, run_hash
 from harness.runs.job import Job
 from harness.runs.rule_files import _resolve, load, reference, resolve
 from harness.runs.spec import Request
 from harness.runs.store import Store
+from harness.runs.work import Cohort, Task, carry_out
 from tests.harness.runs.lanes import ROOT, spec
 
 BODY = """
@@ -49,7 +49,7 @@ def test_two_files_with_equal_functions_and_other_constants_are_two_rules(tmp_pa
     assert len(hashes) == 2
     slopes = [rule_as_data(resolve(ref), np.ones(1))[1](1.0, 0.0, 1.0)[0] for ref in refs]
     assert slopes == [-1 / 2, -1 / 101]
-    curves = [run_cohort(Task.of(spec(rule=ref), 0)).lanes[0].curves for ref in refs]
+    curves = [carry_out(Task.of(Cohort(spec(rule=ref), 0))).lanes[0].curves for ref in refs]
     assert not np.array_equal(curves[0], curves[1])
 
 
@@ -101,11 +101,11 @@ def test_a_problem_is_its_arrays(monkeypatch):
     before = find_problem("random_walk")
     listed = before.mdp.transitions
     after = replace(before, mdp=before.mdp.with_(transitions=replace(listed, reward=50 * listed.reward)))
-    assert of_problem(before) == of_problem(find_problem("random_walk"))
-    assert of_problem(before) != of_problem(after)
+    assert before.identity == find_problem("random_walk").identity
+    assert before.identity != after.identity
     first = run_hash(spec(problem="random_walk"))
     run_hash.cache_clear()
-    monkeypatch.setattr(fingerprint, "find_problem", lambda name: after)
+    monkeypatch.setattr(fingerprint, "find_place", lambda name: after)
     assert run_hash(spec(problem="random_walk")) != first
     run_hash.cache_clear()
 
@@ -127,7 +127,7 @@ def test_a_problem_is_each_of_its_arrays(change):
     }
     support = (0.0, 1.0) if change == "support" else problem.support
     other = Problem(mdp.with_(**changes.get(change, {})), "", "", support)
-    assert of_problem(other) != of_problem(problem)
+    assert other.identity != problem.identity
 
 
 def test_equal_specifications_hash_equal():
@@ -142,10 +142,10 @@ def test_equal_specifications_hash_equal():
 
 def test_a_worker_with_other_code_is_refused_by_name_and_stores_nothing(tmp_path, monkeypatch):
     """(e): the worker computes the fingerprint itself."""
-    task = Task.of(spec(), 0)
+    task = Task.of(Cohort(spec(), 0))
     run_hash.cache_clear()
     monkeypatch.setattr(fingerprint, "of_code", lambda modules: "other code")
-    result = run_cohort(task)
+    result = carry_out(task)
     assert result.refused
     assert not result.lanes
     assert f"worker {os.getpid()} on " in result.error
@@ -155,7 +155,7 @@ def test_a_worker_with_other_code_is_refused_by_name_and_stores_nothing(tmp_path
 
     class Elsewhere(InProcess):
         def submit(self, fn, /, task):
-            return super().submit(fn, replace(task, run="0" * 16, parts=task.parts | {"rule": "x", "code": "y"}))
+            return super().submit(fn, replace(task, hash="0" * 16, parts=task.parts | {"rule": "x", "code": "y"}))
 
     with Store(tmp_path / "s.sqlite") as store:
         with pytest.raises(RefusedError, match="has another rule and code than this process: install the same version"):
@@ -200,7 +200,7 @@ def test_machine_facts_are_the_workers(tmp_path, monkeypatch):
 
     class Elsewhere(InProcess):
         def submit(self, fn, /, task):
-            monkeypatch.setattr("harness.runs.cohort.machine_facts", lambda: '{"machine": "another"}')
+            monkeypatch.setattr("harness.runs.work.machine_facts", lambda: '{"machine": "another"}')
             return super().submit(fn, task)
 
     with Store(tmp_path / "s.sqlite") as store:
@@ -238,7 +238,7 @@ def test_a_digest_tells_values_apart_and_equal_ones_together():
 
 
 def test_a_job_sees_the_arrays_of_the_problem_it_names(monkeypatch):
-    job = Job.of(of_problem, problem="random_walk")
+    job = Job.of(find_problem, problem="random_walk")
     first, before = job.hash, find_problem("random_walk")
     listed = before.mdp.transitions
     after = replace(before, mdp=before.mdp.with_(transitions=replace(listed, reward=50 * listed.reward)))
@@ -251,7 +251,7 @@ def test_rules_that_differ_in_a_declaration_alone_are_two_runs():
 
 
 def test_a_job_sees_the_code(monkeypatch):
-    job = Job.of(of_problem, problem="random_walk")
+    job = Job.of(find_problem, problem="random_walk")
     first = job.hash
     monkeypatch.setattr("harness.runs.job.of_code", lambda modules: "other code")
     assert job.hash != first
@@ -268,14 +268,13 @@ def mine(delta, u, rho):
 
 def test_a_rule_that_policy_iteration_weighs_by_other_ratios_than_1_is_another_rule(tmp_path):
     """At ρ = 1 both have the same coefficients; with more exploration than the policy's they learn differently."""
-    from harness.compare.agents import run_spec
-    from harness.compare.policy_iteration import learner
+    from harness.experiment.learners import iterating_learner, run_spec
 
     hashes = {}
     for behave in (0.0, 0.5):
         for name, text in (("with", WEIGHED), ("without", WEIGHED.replace("-rho *", "-"))):
             (tmp_path / f"{name}.py").write_text(text)
-            made = learner(f"{tmp_path / name}.py:mine", "cartpole-v0", behave=behave)
+            made = iterating_learner(f"{tmp_path / name}.py:mine", "cartpole-v0", behave=behave)
             hashes[behave, name] = run_hash(run_spec("cartpole-v0", made, 100))
     assert hashes[0.0, "with"] == hashes[0.0, "without"]
     assert hashes[0.5, "with"] != hashes[0.5, "without"]

@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.compare.agents import run_spec
-from harness.compare.policy_iteration import learner
+from harness.experiment.learners import iterating_learner, run_spec
 from harness.runs.acting_spec import Iteration
-from harness.runs.iterating import Iterating, Walk
 from harness.runs.spec import RunSpec
+from harness.runs.trainers.policy_iteration import Iterating, Walk
+from harness.runs.trainers.trainer import train
 
 WORLD = "cartpole-v0"
 
 
 def made(rule="tdc", target="value", steps=300, lanes=4, **options):
-    return Iterating.of(run_spec(WORLD, learner(rule, WORLD, target, cohort=lanes, **options), steps, seed=5))
+    return Iterating.of(run_spec(WORLD, iterating_learner(rule, WORLD, target, cohort=lanes, **options), steps, seed=5))
 
 
 def test_a_specification_is_data():
@@ -101,8 +101,8 @@ def test_replayed_transitions_take_their_next_action_from_the_policy_as_it_is():
 @pytest.mark.parametrize("options", [{}, {"capacity": 100, "batch": 4}], ids=["online", "replayed"])
 def test_a_lane_alone_is_the_lane_among_others(options):
     run = made(target="cdf", steps=200, **options)
-    together = run.simulate(range(4), lambda: None)
-    alone = run.simulate(range(2, 3), lambda: None)
+    together = train(run, range(4), lambda: None)
+    alone = train(run, range(2, 3), lambda: None)
     np.testing.assert_array_equal(alone.curves[:, 0], together.curves[:, 2])
     np.testing.assert_array_equal(alone.law[0], together.law[2])
     assert together.law.shape == (4, 29)
@@ -136,4 +136,4 @@ def test_what_does_not_fit_the_world_is_named():
     with pytest.raises(ValueError, match="policy iteration runs in float64, got a predictor in float32"):
         Iterating.of(replace(spec, learner=single))
     with pytest.raises(ValueError, match="'dqn' is an agent with a policy of its own"):
-        learner("dqn", WORLD)
+        iterating_learner("dqn", WORLD)

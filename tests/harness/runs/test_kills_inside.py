@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from harness.places.cartpole import CartPole
+from harness.places.one_by_one import OneByOne
 from harness.runs.checkpoint_file import BadCheckpointError, read_label
 from harness.runs.checkpoints import VARIABLE, Checkpoints
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess, make_executor
 from harness.runs.spec import Request, RunSpec
 from harness.runs.store import Store
-from harness.worlds.cartpole import CartPole
-from harness.worlds.one_by_one import OneByOne
 from tests.harness.runs.agents import agent
 from tests.harness.runs.lanes import ROOT, run_all
 from tests.harness.runs.processes import children

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.compare.agents import learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess, make_executor
 from harness.runs.fingerprint import run_hash
@@ -16,7 +16,8 @@ AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
 
 
 def spec(name, cohort):
-    made = learner(name, "cartpole-v1", alpha=1e-3, cohort=cohort, begin=BEGIN, every=1, batch=16, explore_steps=100)
+    how = {"begin": BEGIN, "every": 1, "batch": 16, "explore_steps": 100}
+    made = agent_learner(name, "cartpole-v1", alpha=1e-3, cohort=cohort, **how)
     return run_spec("cartpole-v1", made, BEGIN - 1 + UPDATES)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from harness.compare.agents import learner, run_spec
+from harness.experiment.learners import agent_learner, run_spec
 from harness.runs.executors import make_executor
 from harness.runs.predictors import parse
 from harness.runs.spec import Request
@@ -68,7 +68,7 @@ def file(tmp_path):
 
 
 def spec(file, name, steps=700):
-    made = learner(name, "cartpole-v0", alpha=1e-3, predictor=parse(f"{file}:small"), **SETTINGS)
+    made = agent_learner(name, "cartpole-v0", alpha=1e-3, predictor=parse(f"{file}:small"), **SETTINGS)
     return run_spec("cartpole-v0", made, steps)
 
 
@@ -95,7 +95,7 @@ def test_a_pool_and_a_checkpoint_give_the_same(name, file, tmp_path, monkeypatch
 
 @pytest.mark.slow
 def test_what_is_random_and_no_parameter_is_the_same_in_every_run(file, tmp_path):
-    made = learner("dqn", "cartpole-v0", alpha=1e-3, predictor=parse(f"{file}:Fixed"), **SETTINGS)
+    made = agent_learner("dqn", "cartpole-v0", alpha=1e-3, predictor=parse(f"{file}:Fixed"), **SETTINGS)
     what = run_spec("cartpole-v0", made, 300)
     torch.randn(3)  # wherever torch's global stream is
     first = run_all(tmp_path / "a", [Request(what, 2)])[1]

@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from harness.oracle.objectives import flat
-from harness.runs.cohort import Task, run_cohort
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
-from harness.runs.learning import Learning, check_learner
 from harness.runs.predictors import parse, shown
 from harness.runs.rule_files import reference
-from harness.runs.spec import Learner, Outcome, Place, PredictorSpec, Probe, Request, RunSpec, log_times
+from harness.runs.spec import Learner, Outcome, PlaceSpec, PredictorSpec, Probe, Request, RunSpec, log_times
 from harness.runs.store import Store
-from harness.runs.trial import simulate
+from harness.runs.trainers.trainer import train, trainer_of
+from harness.runs.work import Cohort, Task, carry_out
 from tests.harness.test_cli import dgtd
 
 NETWORK = """
@@ -42,7 +41,7 @@ def number(inputs, outputs):
 def spec_of(predictor, target="cdf", problem="random_walk", metrics=(), steps=60, **rest):
     spec = parse(predictor) if isinstance(predictor, str) else predictor
     learner = Learner(reference("gtd2"), 0.05, 0.1, target, 5, predictor=spec, **rest)
-    return RunSpec(Place(problem), learner, Probe(log_times(steps, 5), metrics))
+    return RunSpec(PlaceSpec(problem), learner, Probe(log_times(steps, 5), metrics))
 
 
 @pytest.mark.parametrize(
@@ -76,8 +75,8 @@ def test_a_lane_alone_is_the_lane_among_sixteen(kind, target, network):
     """To 1e-12, with every metric: torch's products may be rounded otherwise in another batch."""
     predictor = parse(f"{network}:small" if kind == "file" else kind)
     names = ("rmspbe", "rmsve", "size", "J", "gradient", "w_gap", *(("rdmspbe", "cramer") if target == "cdf" else ()))
-    learning = Learning.of(spec_of(predictor, target, metrics=names))
-    many, one = simulate(learning, range(16)), simulate(learning, range(5, 6))
+    learning = trainer_of(spec_of(predictor, target, metrics=names))
+    many, one = train(learning, range(16)), train(learning, range(5, 6))
     assert np.isfinite(many.curves).all()
     np.testing.assert_allclose(many.curves[:, 5:6], one.curves, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(many.law[5:6], one.law, rtol=1e-12, atol=1e-12)
@@ -85,10 +84,10 @@ def test_a_lane_alone_is_the_lane_among_sixteen(kind, target, network):
 
 
 def test_batched_metrics_are_those_of_one_point():
-    learning = Learning.of(spec_of("mlp(4,pinned)", metrics=("J", "gradient", "w_gap")))
+    learning = trainer_of(spec_of("mlp(4,pinned)", metrics=("J", "gradient", "w_gap")))
     state = learning.start(range(3))
     learning.engine.run(state, 20, 0.05, 0.1)
-    found = learning.measure(state.theta, state.w)
+    found = learning.measure(state)
     objective = learning._objective
     for lane in range(3):
         theta, w = flat(state.theta, lane), flat(state.w, lane)
@@ -99,13 +98,13 @@ def test_batched_metrics_are_those_of_one_point():
         ]
         np.testing.assert_allclose(found[lane], expected, rtol=1e-9)
     state.theta[1] = np.nan
-    assert np.isnan(learning.measure(state.theta, state.w)).any(1).tolist() == [False, True, False]
+    assert np.isnan(learning.measure(state)).any(1).tolist() == [False, True, False]
 
 
 def test_metrics_of_a_linear_network_are_the_linear_ones():
     """J of a linear predictor is the square of its own objective."""
-    learning = Learning.of(spec_of("linear", metrics=("rdmspbe", "J")))
-    trial = simulate(learning, range(4))
+    learning = trainer_of(spec_of("linear", metrics=("rdmspbe", "J")))
+    trial = train(learning, range(4))
     np.testing.assert_allclose(trial.of("rdmspbe") ** 2, trial.of("J"), rtol=1e-9)
 
 
@@ -133,7 +132,7 @@ def test_networks_are_stored_and_resumed(tmp_path):
         assert {lane.outcome for lane in lanes} == {Outcome.BUDGET_SPENT}
         assert lanes[0].law.shape == (4,)
         assert store.runs()[0]["predictor"] == "table"
-    again = run_cohort(Task.of(spec, 0)).lanes[3]
+    again = carry_out(Task.of(Cohort(spec, 0))).lanes[3]
     np.testing.assert_array_equal(again.curves, lanes[3].curves)
 
 
@@ -170,4 +169,4 @@ def test_averages_are_for_linear_predictors():
     with pytest.raises(ValueError, match="averages and Mirror-Prox are for linear predictors"):
         spec_of("mlp(3)", average=True)
     with pytest.raises(ValueError, match="no metric 'rmpsbe'; did you mean 'rmspbe'"):
-        check_learner(spec_of("linear", metrics=("rmpsbe",)))
+        trainer_of(spec_of("linear", metrics=("rmpsbe",)))

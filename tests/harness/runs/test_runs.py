@@ -7,13 +7,13 @@ import subprocess
 import numpy as np
 import pytest
 
-from harness.runs.cohort import Task, run_cohort
 from harness.runs.driver import execute, missing
 from harness.runs.executors import InProcess, make_executor
 from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference
 from harness.runs.spec import FileRef, Outcome, Request, RunSpec, StepSchedule, log_times
 from harness.runs.store import Store
+from harness.runs.work import Cohort, Task, carry_out
 from tests.harness.runs.lanes import ROOT, run_all, spec
 from tests.harness.runs.processes import dgtd_command
 
@@ -84,7 +84,7 @@ def test_adding_a_rule_or_a_seed_changes_no_other_run(tmp_path):
 
 def test_every_rule_meets_the_same_transitions():
     """Two rules with the same update of θ agree bit for bit."""
-    td, semi = (run_cohort(Task.of(spec(rule=r), 0)) for r in ("td", "greedy_gq(0)"))
+    td, semi = (carry_out(Task.of(Cohort(spec(rule=r), 0))) for r in ("td", "greedy_gq(0)"))
     assert [x.curves.tobytes() for x in td.lanes] == [x.curves.tobytes() for x in semi.lanes]
 
 

@@ -10,19 +10,22 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from harness.runs.cohort import Task, run_cohort
 from harness.runs.database import OURS, SCHEMA, StoreError
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
 from harness.runs.job import Job
+from harness.runs.lanes import Lane
 from harness.runs.spec import COHORT, Outcome, Request
 from harness.runs.store import Store
+from harness.runs.trainers.trainer import trainer_of
+from harness.runs.work import Cohort, Result, Task, carry_out
 from tests.harness.runs.lanes import ROOT, rows, run_all, spec
 from tests.harness.test_cli import dgtd
 
@@ -31,7 +34,7 @@ def test_a_settled_row_is_never_overwritten(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(), 4)], store, InProcess)
         before = rows(store, spec())
-        worse = run_cohort(Task.of(spec(), 0, timeout=1e-6))
+        worse = carry_out(Task.of(Cohort(spec(), 0), timeout=1e-6))
         assert worse.lanes[0].outcome is Outcome.TIMED_OUT
         store.save(spec(), worse)
         assert rows(store, spec()) == before
@@ -47,53 +50,30 @@ def test_two_writers_at_once_lose_nothing(tmp_path):
         assert all(run["outcomes"] == {"budget spent": 48} for run in store.runs())
 
 
-OLD_SPEC = {
-    "problem": "baird", "rule": {"name": "gtd2", "hash": "x"}, "alpha": 0.01, "beta": 0.05, "steps": 300,
-    "target": "value", "atoms": 21, "projection": "cramer", "schedule": "constant", "radius": None, "average": False,
-    "extragradient": False, "root_seed": 0, "version": "0.0.9",
-}  # fmt: skip
-
-
-def older_store(path: Path, schema: int = 2) -> Path:
-    from harness.runs.database import MIGRATIONS
-
+def older_store(path: Path, schema: int = 4) -> Path:
+    """As a version before this one left it: other tables, and at first no mark of ours."""
     db = sqlite3.connect(path)
-    for version in range(1, schema + 1):
-        db.executescript(MIGRATIONS[version])
-    db.execute("INSERT INTO runs VALUES ('old', ?, 'then')", (json.dumps(OLD_SPEC),))
-    columns = "run, seed, outcome, died, checkpoints, curves, seconds, what"
-    db.execute(
-        f"INSERT INTO lanes ({columns}) VALUES ('old', 0, 'budget spent', -1, 2, ?, 0.1, '')",
-        (np.ones((2, 3)).tobytes(),),
-    )
+    db.executescript("CREATE TABLE runs (hash TEXT); CREATE TABLE lanes (run TEXT);")
     db.execute(f"PRAGMA user_version={schema}")
+    if schema > 3:
+        db.execute(f"PRAGMA application_id={OURS}")
     db.commit()
     db.close()
     return path
 
 
-@pytest.mark.parametrize("schema", [1, 2])
-def test_an_older_store_is_read_and_never_reused(tmp_path, schema):
+@pytest.mark.parametrize("schema", [2, 4])
+def test_an_older_store_is_refused_in_one_line_and_not_changed(tmp_path, schema):
     path = older_store(tmp_path / "old.sqlite", schema)
-    with Store(path) as store:
-        assert store.older == 1
-        assert store.lanes("old")[0].curves.tolist() == [[1, 1, 1], [1, 1, 1]]
-        (row,) = store.rows()
-        assert (row["problem"], row["rule"], row["version"], row["rmspbe"]) == ("baird", "gtd2", "0.0.9", 1.0)
-        assert execute([Request(spec(), 4)], store, InProcess).done == 1
-        assert [run["reusable"] for run in store.runs()] == [True, False]
-    assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (SCHEMA,)
-
-
-def test_commands_say_that_a_store_is_older(tmp_path):
-    store = older_store(tmp_path / "old.sqlite")
-    says = "has 1 runs of an older version: they are listed and exported, and none is reused"
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match=f"has schema {schema}, and this version knows {SCHEMA}: name another"):
+            Store(path, read_only)
     for words in (["runs"], ["export"]):
-        done = dgtd(*words, "--store", str(store))
-        assert done.returncode == 0
+        done = dgtd(*words, "--store", str(path))
+        assert done.returncode == 2
         assert done.stderr.count("\n") == 1
-        assert says in done.stderr
-        assert "gtd2" in done.stdout
+    assert path.read_bytes() == before
 
 
 def broken_stores(folder: Path):
@@ -308,12 +288,11 @@ with Store(sys.argv[1], read_only=True) as store:
 """
 
 
-@pytest.mark.parametrize("schema", [2, SCHEMA])
-def test_read_only_media_can_be_read(schema):
+def test_read_only_media_can_be_read():
     """As a user who may write nothing there."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.sqlite"
-        older_store(path) if schema == 2 else run_all(path, [Request(spec(), 4)])
+        run_all(path, [Request(spec(), 4)])
         Path(folder).chmod(0o555)
         before = path.read_bytes()
         done = subprocess.run([sys.executable, "-c", NOBODY, str(path)], capture_output=True, text=True, cwd=ROOT)
@@ -322,34 +301,36 @@ def test_read_only_media_can_be_read(schema):
         Path(folder).chmod(0o755)
 
 
-def test_a_store_of_several_versions_is_exported_as_one_table(tmp_path):
-    """Older runs have fewer columns, and come first."""
-    path = older_store(tmp_path / "s.sqlite")
+def test_runs_with_other_metrics_are_exported_as_one_table(tmp_path):
+    """A run that measures less has fewer columns, and comes first."""
+    path = tmp_path / "s.sqlite"
+    few = replace(spec(), probe=replace(spec().probe, metrics=("rmsve",)))
+    run_all(path, [Request(few, 2)])
     with closing(sqlite3.connect(path)) as db:
-        few = {key: value for key, value in OLD_SPEC.items() if key not in ("radius", "average", "schedule")}
-        db.execute("UPDATE runs SET spec = ?, created = '1970'", (json.dumps(few),))
+        db.execute("UPDATE runs SET created = '1970'")
         db.commit()
     run_all(path, [Request(spec(), 2)])
     for words in (("--out", "x.csv"), ("--format", "parquet", "--out", "x.parquet"), ()):
         done = dgtd("export", "--store", str(path), *words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     table = list(csv.DictReader((tmp_path / "x.csv").read_text(encoding="utf-8").splitlines()))
-    assert [row["schedule"] for row in table] == [""] + ["constant"] * 16
+    assert [row["rmspbe"] == "nan" for row in table] == [True] * 16 + [False] * 16
     assert done.stdout.splitlines()[0] == ",".join(table[0])
 
 
 def test_a_csv_cell_is_never_a_formula(tmp_path):
-    path = older_store(tmp_path / "s.sqlite")
+    path = tmp_path / "s.sqlite"
     wrong = {"=": "=1+1", "+": "+cmd", "-": "-2+3", "@": "@SUM(A1)", "tab": "\t=1"}
-    with closing(sqlite3.connect(path)) as db:
-        for seed, text in enumerate(wrong.values(), start=1):
-            db.execute(
-                "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, what) "
-                "VALUES ('old', ?, 'budget spent', -1, 2, ?, 0.1, ?)",
-                (seed, (-np.ones((2, 3))).tobytes(), text),
-            )
-        db.commit()
+    what = spec()
+    columns = len(trainer_of(what).names)
+    with Store(path) as store:
+        rows = [
+            Lane(seed, Outcome.BUDGET_SPENT, -1, -np.ones((len(what.probe.times), columns)), error=text)
+            for seed, text in enumerate(wrong.values())
+        ]
+        names = trainer_of(what).names
+        store.save(Cohort(what, 0), Result(run_hash(what), Outcome.BUDGET_SPENT, tuple(rows), names))
     done = dgtd("export", "--store", str(path), cwd=tmp_path)
     table = list(csv.DictReader(io.StringIO(done.stdout, newline="")))
-    assert [row["error"] for row in table] == ["", *(f"'{text}" for text in wrong.values())]
-    assert [float(row["rmspbe"]) for row in table] == [1.0] + [-1.0] * len(wrong)  # a negative number is a number
+    assert [row["error"] for row in table] == [f"'{text}" for text in wrong.values()]
+    assert [float(row["rmspbe"]) for row in table] == [-1.0] * len(wrong)  # a negative number is a number

@@ -13,15 +13,15 @@ TILES_TEST = "test:tests/algorithms/fast/test_tiles.py::test_a_product_is_numpys
 ENGINES = "test:tests/algorithms/test_agents.py::test_gradients_are_the_mlp_engines"
 MEANS = "test:tests/algorithms/test_agents.py::test_agents_act_by_the_means_of_their_laws"
 REPLAY = "algorithms/replay.py"
-CARTPOLE = "harness/worlds/cartpole.py"
+CARTPOLE = "harness/places/cartpole.py"
 ACTING = "harness/runs/acting.py"
 ITERATING = "harness/runs/iterating.py"
 CONTEST = "harness/compare/control.py"
 EARNINGS = "harness/compare/earnings.py"
 MODULE = "algorithms/fast/module.py"
-ONE_BY_ONE = "harness/worlds/one_by_one.py"
+ONE_BY_ONE = "harness/places/one_by_one.py"
 TORCH = "test:tests/algorithms/test_agents.py::test_a_hundred_updates_are_those_of_torch"
-BITS = "test:tests/harness/worlds/test_worlds.py::test_cartpole_is_gymnasiums_to_the_last_bit"
+BITS = "test:tests/harness/places/test_worlds.py::test_cartpole_is_gymnasiums_to_the_last_bit"
 
 MUTANTS = (
     Mutant(
@@ -172,7 +172,7 @@ MUTANTS = (
         "out.truncated[lane] =",
         (
             "claim:control/cartpole-v0/last-step",
-            "test:tests/harness/worlds/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",
+            "test:tests/harness/places/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",
         ),
     ),
     Mutant(

@@ -1,0 +1,149 @@
+"""CartPole, compiled: gymnasium's physics to the last bit (Barto, Sutton, Anderson 1983), starts by lane."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled, inlined
+from algorithms.draws import uniform
+from algorithms.state import State, refill
+from algorithms.streams import lane_streams
+from harness.places import pictures
+from harness.places.world import Moved, WorldInfo
+
+GRAVITY, CART, POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02
+TOTAL, LEVER = POLE + CART, POLE * LENGTH
+FAR, STEEP = 2.4, 12 * 2 * math.pi / 360
+_SINGLE, _FLAG = np.dtype(np.float32), np.dtype(np.bool_)
+START = 0.05  # an episode starts within this of upright and at rest
+
+
+class Lanes(NamedTuple):
+    """state  [lanes, 4]: x, its speed, the angle, its speed   age  [lanes]: steps since the episode began."""
+
+    state: Floats2
+    age: Integers1
+    streams: Streams
+
+
+class Step(NamedTuple):
+    """What a step writes, [lanes]."""
+
+    reward: Floats1
+    terminated: Flags1
+    truncated: Flags1
+
+
+@inlined()
+def _begin(lanes, lane):
+    for i in range(4):
+        lanes.state[lane, i] = -START + 2 * START * uniform(lanes.streams[lane])
+    lanes.age[lane] = 0
+
+
+@inlined()
+def _show(lanes, lane, out):
+    for i in range(4):
+        out[lane, i] = np.float32(lanes.state[lane, i])
+
+
+@compiled(Lanes, Singles2)
+def begin(lanes, now):
+    """Every lane starts an episode."""
+    for lane in range(lanes.age.shape[0]):
+        _begin(lanes, lane)
+        _show(lanes, lane, now)
+
+
+@compiled(Floats2, Integers1, Streams, Integers1, Integer, Singles2, Singles2, Floats1, Flags1, Flags1, bare=True)
+def move(state, age, streams, actions, limit, following, now, reward, terminated, truncated):
+    """Euler's step of every lane: `following` is where it led, `now` where the lane is, perhaps in a new episode.
+
+    It takes the fields of its records one by one: to look at a record takes numba longer than to move thirty lanes.
+    """
+    lanes, out = Lanes(state, age, streams), Step(reward, terminated, truncated)
+    for lane in range(actions.shape[0]):
+        x, x_dot, theta, theta_dot = (
+            lanes.state[lane, 0], lanes.state[lane, 1], lanes.state[lane, 2], lanes.state[lane, 3],
+        )  # fmt: skip
+        force = FORCE if actions[lane] == 1 else -FORCE
+        cosine, sine = math.cos(theta), math.sin(theta)
+        temp = (force + LEVER * (theta_dot * theta_dot) * sine) / TOTAL
+        turn = (GRAVITY * sine - cosine * temp) / (LENGTH * (4.0 / 3.0 - POLE * (cosine * cosine) / TOTAL))
+        push = temp - LEVER * turn * cosine / TOTAL
+        x, x_dot = x + TAU * x_dot, x_dot + TAU * push
+        theta, theta_dot = theta + TAU * theta_dot, theta_dot + TAU * turn
+        lanes.state[lane, 0], lanes.state[lane, 1] = x, x_dot
+        lanes.state[lane, 2], lanes.state[lane, 3] = theta, theta_dot
+        lanes.age[lane] += 1
+        fell = x < -FAR or x > FAR or theta < -STEEP or theta > STEEP
+        out.reward[lane] = 1.0
+        out.terminated[lane] = fell
+        out.truncated[lane] = not fell and lanes.age[lane] >= limit
+        _show(lanes, lane, following)
+        if fell or lanes.age[lane] >= limit:
+            _begin(lanes, lane)
+        _show(lanes, lane, now)
+
+
+class CartPole:
+    """Lanes of CartPole that are cut off after `limit` steps."""
+
+    actions = 2
+
+    def __init__(self, streams: NDArray[np.uint64], limit: int) -> None:
+        count = len(streams)
+        self.limit = limit
+        self.lanes = Lanes(np.zeros((count, 4)), np.zeros(count, dtype=np.int64), np.array(streams))
+        self.observation = np.zeros((count, 4), dtype=np.float32)
+        self._move = move.dispatcher  # not through a method: a call of it takes a tenth of a step
+        begin(self.lanes, self.observation)
+
+    def step(self, actions: NDArray[np.int64]) -> Moved:
+        """Every lane takes its action. Plain names and no records: each costs as much as three lanes' physics."""
+        shape, empty = self.observation.shape, np.empty
+        following, now = empty(shape, _SINGLE), empty(shape, _SINGLE)
+        reward, terminated, truncated = empty(shape[0]), empty(shape[0], _FLAG), empty(shape[0], _FLAG)
+        state, age, streams = self.lanes
+        self._move(state, age, streams, actions, self.limit, following, now, reward, terminated, truncated)
+        self.observation = now
+        return Moved(following, reward, terminated, truncated)
+
+    def state(self) -> State:
+        """Where the lanes are; the arrays themselves, not copies."""
+        return self.lanes._asdict() | {"observation": self.observation}
+
+    def restore(self, saved: State) -> None:
+        """Go on from a state."""
+        refill(self.state(), saved)
+
+
+def frame() -> Any:
+    """The start of an episode."""
+    state = CartPole(lane_streams(0, range(1)), 1).lanes.state[0]
+    return pictures.cartpole(float(state[0]), float(state[2]))
+
+
+def _cartpole(name: str, limit: int) -> WorldInfo:
+    return WorldInfo(
+        name, f"a pole on a cart, +1 per step until it falls, at most {limit} steps", 4, 2, limit,
+        lambda streams: CartPole(streams, limit), frame=frame,
+        returns=(0.0, 100.0),  # at most 1/(1 − γ)
+        scale=(2.4, 3.0, 0.21, 3.0),  # where an episode ends, and about what speeds reach
+        zero="CartPole upright, in the middle, at rest",
+        cost=7.0,
+    )  # fmt: skip
+
+
+def v0() -> WorldInfo:
+    """For `dgtd.worlds`."""
+    return _cartpole("cartpole-v0", 200)
+
+
+def v1() -> WorldInfo:
+    """For `dgtd.worlds`."""
+    return _cartpole("cartpole-v1", 500)

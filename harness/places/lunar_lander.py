@@ -1,0 +1,15 @@
+"""LunarLander: gymnasium's own, with what it does not say of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.places.gym import info
+from harness.places.world import WorldInfo
+
+NAME = "gym:LunarLander-v3"
+
+
+def world() -> WorldInfo:
+    """For `dgtd.worlds`."""
+    return replace(info(NAME), returns=(-400.0, 300.0))

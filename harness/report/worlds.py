@@ -1,0 +1,106 @@
+"""What the figures of a world show: what agents earn, whether they know it, and the distributions they learnt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from algorithms.targets import CdfTarget
+from harness.experiment.comparison import Comparison, Entry
+from harness.places.world import find_world
+from harness.report.bands import Line, band
+from harness.report.drawing import Figure, Panel
+from harness.report.laws import law_band, law_quantiles
+from harness.report.panels import at_step, file_name
+from harness.report.readings import Readings
+from harness.report.styles import Styles
+from harness.runs.trainers.trainer import trainer_of
+
+
+def figures(found: Comparison, place: str, styles: Styles) -> list[Figure]:
+    """All of a world."""
+    made = [_returns(found, place, styles), _worth(found, place, styles)]
+    if any(entry.lanes.law.shape[1] for entry in found.at(place)):
+        made.append(_laws(found, place, styles))
+    return made
+
+
+def _line(entry: Entry, styles: Styles, name: str = "", dashed: bool = False) -> Line:
+    return Line(name or entry.who.label, styles.index(entry.who), dashed)
+
+
+def _returns(found: Comparison, place: str, styles: Styles) -> Figure:
+    """Returns against steps, and against episodes."""
+
+    def over_steps(axis: Any) -> Readings:
+        curves = [band(axis, _line(each, styles), each.times, each.known("return")) for each in found.at(place)]
+        axis.set(xlabel="steps of the world", ylabel="return of an episode")
+        axis.legend(frameon=False, fontsize="small")
+        return Readings(at_step, curves)
+
+    def over_episodes(axis: Any) -> Readings:
+        curves = [band(axis, _line(entry, styles), *entry.over_episodes()) for entry in found.at(place)]
+        axis.set(xlabel="episodes of a lane", ylabel="return of an episode")
+        axis.legend(frameon=False, fontsize="small")
+        return Readings(lambda x: f"episode {x:,.0f}", curves)
+
+    text = (
+        f"Return of an episode in {place} against steps, and against the episodes that a lane has finished, as far as "
+        f"every lane has come: means over {found.experiment.seeds} seeds."
+    )
+    panels = (Panel("over steps", over_steps, named=True), Panel("over episodes", over_episodes, named=True))
+    return Figure(file_name(found, "returns", place), f"Learning in {place}", text, panels)
+
+
+def _worth(found: Comparison, place: str, styles: Styles) -> Figure:
+    """Q against the Monte-Carlo return: a panel per agent."""
+
+    def panel(entry: Entry) -> Panel:
+        def draw(axis: Any) -> Readings:
+            lines = ((_line(entry, styles, "Q, what was expected"), "value"),
+                     (_line(entry, styles, "what was earned, discounted", dashed=True), "earned"))  # fmt: skip
+            curves = [band(axis, line, entry.times, entry.known(name)) for line, name in lines]
+            axis.set(xlabel="steps of the world", ylabel="worth of an episode")
+            axis.legend(frameon=False, fontsize="small")
+            return Readings(at_step, curves)
+
+        return Panel(entry.who.label, draw, named=True)
+
+    text = (
+        "Where episodes began: the value of the best action as the agent saw it (solid), and the discounted sum of the "
+        "rewards that followed (dashed), exploration included. Means over seeds, with intervals. An episode that was "
+        "cut off earned less than it was worth."
+    )
+    panels = tuple(map(panel, found.at(place)))
+    return Figure(file_name(found, "worth", place), f"Q against the Monte-Carlo return in {place}", text, panels)
+
+
+def _laws(found: Comparison, place: str, styles: Styles) -> Figure:
+    """Z(s, a), a panel per state and action."""
+    states = found.experiment.states or ((),)  # none: where every observation is 0
+    here = [entry for entry in found.at(place) if entry.lanes.law.shape[1]]
+    target = trainer_of(here[0].spec).target
+    assert isinstance(target, CdfTarget)
+    z = target.support
+    actions = here[0].lanes.law.shape[1] // (len(z) - 1) // len(states)  # policy iteration keeps the greedy one's
+
+    def panel(state: int, action: int) -> Panel:
+        def draw(axis: Any) -> Readings:
+            curves = []
+            for entry in here:
+                F = entry.lanes.law.reshape(entry.count, len(states), actions, -1)[:, state, action]
+                curves.append(law_band(axis, z, law_quantiles(F), _line(entry, styles).style))
+            axis.set(xlabel="discounted return", ylabel="F(z)")
+            axis.legend(frameon=False, fontsize="small")
+            return Readings(lambda x: f"return at most {x:.3g}", curves)
+
+        where = f"at ({', '.join(f'{part:g}' for part in states[state])}), " if states[state] else ""
+        return Panel(where + (f"action {action}" if actions > 1 else "the greedy action"), draw, named=True)
+
+    zero = find_world(place).zero
+    everywhere = "where every observation is 0" + (f" ({zero})" if zero else "")
+    text = (
+        f"The last law of the return of an action {'at chosen observations' if states[0] else everywhere}, as "
+        "cumulative distribution functions: medians over seeds, bands from the tenth to the ninetieth percentile."
+    )
+    panels = tuple(panel(state, action) for state in range(len(states)) for action in range(actions))
+    return Figure(file_name(found, "law", place), f"The law of Z(s, a) in {place}", text, panels)

@@ -1,0 +1,1 @@
+"""What runs lanes: one file for each kind of learner, behind the protocol in `trainer`."""

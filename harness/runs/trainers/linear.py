@@ -1,0 +1,56 @@
+"""Linear in the problem's features: the whole loop compiled."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from algorithms.checks import Floats
+from algorithms.fast.linear import LinearEngine
+from algorithms.state import State
+from harness.oracle.objectives import Predictor, linear
+from harness.runs.trainers.table import OnTable
+
+
+class Linear(OnTable):
+    """f = Θφ(s)."""
+
+    @cached_property
+    def engine(self) -> LinearEngine:
+        """Compiled."""
+        return LinearEngine(self.rule, self.mdp.table, self.mdp.features, self.target)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """With averages and Mirror-Prox."""
+        learner = self.spec.learner
+        return super().options | {"average": learner.average, "extragradient": learner.extragradient}
+
+    def first(self, seeds: range) -> Floats:
+        """The problem's θ₀, or zeros."""
+        theta = self.target.start(self.problem.mdp.theta_initial, self.problem.mdp.features)
+        return np.zeros_like(theta) if self.spec.learner.start == "zeros" else theta
+
+    def weights(self, state: Any) -> tuple[Floats, Floats]:
+        """The averages, if they were asked for and there are any."""
+        if self.spec.learner.average and state.steps > 0:
+            return state.theta_mean, state.w_mean
+        return state.theta, state.w
+
+    def moving(self, state: Any) -> State:
+        """With the averages."""
+        return {name: getattr(state, name) for name in ("theta", "w", "theta_mean", "w_mean", "mass")}
+
+    def predictions(self, theta: Any) -> Floats:
+        """Θφ(s)."""
+        return np.asarray(np.swapaxes(theta @ self.mdp.features.T, -1, -2))
+
+    def flat(self, weights: Any) -> Floats:
+        """Row by row."""
+        return weights.reshape(-1, weights.shape[-1] * weights.shape[-2])
+
+    def predictor(self) -> Predictor:
+        """In the same features."""
+        return linear(self.mdp.features, self.target.outputs)

@@ -1,0 +1,104 @@
+"""What every learner in a world shares: named streams, the book of its episodes, and where its laws are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from algorithms.checks import Floats, whole
+from algorithms.rule import Rule
+from algorithms.state import State, joined, part_of, refill
+from algorithms.streams import generators, lane_streams
+from algorithms.targets import CdfTarget, Target, target_class
+from harness.places.world import Resumable, World, WorldInfo, find_world
+from harness.runs.acting_spec import Acts
+from harness.runs.rule_files import resolve
+from harness.runs.spec import MOST_STEPS, RunSpec
+from harness.runs.trainers.book import Book
+
+# return, length: of episodes that ended since the last checkpoint (the last known where none did; NaN before the first)
+# value: what the greedy action was thought to be worth where episodes began; earned: what it was worth, discounted
+# episodes: that ended since the start
+NAMES = ("return", "length", "value", "earned", "w_norm", "episodes")
+POINTS = 50
+
+
+class Playing:
+    """Lanes on their way through a world: what is the same however they learn."""
+
+    def __init__(self, run: InWorld, seeds: range, gamma: float) -> None:
+        self.world: World = run.world.make(run.streams(seeds, "world"))
+        self.book = Book(len(seeds), gamma)
+        self.explores = run.streams(seeds, "exploration")
+        self.steps = 0
+
+    def parts(self) -> dict[str, State]:
+        """All that changes, beside the world: the arrays themselves, not copies."""
+        return {"book": self.book.state(), "own": {"explores": self.explores}}
+
+    def restore(self, saved: State) -> None:
+        """Each part from its own arrays, in place."""
+        self.book.restore(part_of(saved, "book"))
+        refill(self.parts()["own"], part_of(saved, "own"))
+
+
+@dataclass(frozen=True, eq=False)
+class InWorld:
+    """A learner in a world, however it learns."""
+
+    names: ClassVar[tuple[str, ...]] = NAMES
+
+    spec: RunSpec
+    world: WorldInfo
+    rule: Rule
+    target: Target
+
+    @classmethod
+    def entering(cls, spec: RunSpec, how: Acts | None) -> Self:
+        """From data to something that runs."""
+        assert how is not None
+        learner, world = spec.learner, find_world(spec.place.problem)
+        for state in spec.probe.states:
+            if len(state) != world.observations:
+                raise ValueError(f"states of {world.name!r} have {world.observations} numbers, got {len(state)}")
+        target = target_class(learner.target).over((how.v_min, how.v_max), learner.atoms, learner.projection)
+        if spec.probe.states and not isinstance(target, CdfTarget):
+            raise ValueError(f"states are where laws are kept: the target must be 'cdf', got {learner.target!r}")
+        return cls(spec, world, resolve(learner.rule), target)
+
+    @staticmethod
+    def times(steps: int) -> tuple[int, ...]:
+        """Checkpoints, evenly spaced: returns are means over the episodes between two."""
+        whole("steps", steps, 1, MOST_STEPS)
+        count = min(POINTS, steps)
+        return tuple(dict.fromkeys(round(steps * i / count) for i in range(count + 1)))
+
+    @property
+    def states(self) -> Floats:
+        """[states, k]: where the last laws are kept; where every observation is 0, unless the probe says where."""
+        return np.array(self.spec.probe.states or [np.zeros(self.world.observations)])
+
+    def _axes(self, what: str) -> dict[str, Any]:
+        """Named, so that learners share worlds, exploration and first weights lane by lane: lanes are pairs."""
+        return dict(self.spec.axes) | {"world": self.spec.place.problem, "stream": what}
+
+    def streams(self, seeds: range, what: str) -> Any:
+        """[lanes, 4], for compiled draws."""
+        return lane_streams(self.spec.root_seed, seeds, **self._axes(what))
+
+    def weights(self, seeds: range) -> list[np.random.Generator]:
+        """What first weights are drawn from."""
+        return generators(self.spec.root_seed, seeds, **self._axes("weights"))
+
+    def arrays(self, state: Any) -> State | None:
+        """None where the world can't be left and entered again."""
+        if not isinstance(state.world, Resumable):
+            return None
+        return joined(world=state.world.state(), **state.parts())
+
+    def restore(self, state: Any, saved: State) -> None:
+        """In place."""
+        state.world.restore(part_of(saved, "world"))
+        state.restore(saved)

@@ -1,0 +1,260 @@
+"""Work: a cohort of a run's lanes, or a job. One task is sent to a worker, one result comes back and is stored."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from harness.interrupts import came
+from harness.runs.checkpoints import EVERY, Keeper, name_of
+from harness.runs.fingerprint import machine_facts, parts_of, run_hash
+from harness.runs.job import Job
+from harness.runs.lanes import Lane
+from harness.runs.spec import Outcome, RunSpec, seeds_of
+from harness.runs.timeouts import GRACE, ended_beyond, time_limit, watched
+from harness.runs.trainers.trainer import prepared, train, trainer_of
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is sent: work as text, and what the sender takes it to be.
+
+    cohort        which of a run's cohorts; −1 for a job
+    twice         run it twice, and see whether both agree
+    checkpoints   the folder that a long cohort is kept in, or ''; `every`: seconds between two checkpoints
+    """
+
+    text: str
+    hash: str
+    parts: dict[str, str]
+    cohort: int = -1
+    timeout: float | None = None
+    twice: bool = False
+    checkpoints: str = ""
+    every: float = EVERY
+
+    @staticmethod
+    def of(work: Work, timeout: float | None = None, twice: bool = False) -> Task:
+        """With this process's fingerprint of the work."""
+        return Task(work.to_json(), work.hash, work.parts, work.index, timeout, twice)
+
+    @property
+    def work(self) -> Work:
+        """From text."""
+        if self.cohort < 0:
+            return JobWork(Job.from_json(self.text))
+        return Cohort(RunSpec.from_json(self.text), self.cohort)
+
+    def keeper(self, seeds: range) -> Keeper | None:
+        """Of the cohort's checkpoint, if there is a folder for it."""
+        if not self.checkpoints:
+            return None
+        label = {"run": self.hash, "seeds": [seeds.start, seeds.stop], "code": self.parts["code"]}
+        path = Path(self.checkpoints) / name_of(self.hash, seeds)
+        return Keeper(path, label | {"machine": machine_facts()}, self.every)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of work: lanes with the names of their curves, or what a job returned, as JSON; or an error.
+
+    machine    where it was done
+    refused    this worker's code, problem or rule is not the sender's: the numbers would be another run's
+    unsteady   the work was done twice, and gave two results: the rule is not a function of its arguments
+    """
+
+    hash: str
+    outcome: Outcome
+    lanes: tuple[Lane, ...] = ()
+    metrics: tuple[str, ...] = ()
+    value: str = ""
+    seconds: float = 0.0
+    error: str = ""
+    machine: str = ""
+    refused: bool = False
+    unsteady: bool = False
+
+
+class Work(Protocol):
+    """What the driver and a worker know of work."""
+
+    @property
+    def hash(self) -> str:
+        """Under which its result is stored."""
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What the result depends on, part by part: where two differ, this says why."""
+
+    @property
+    def index(self) -> int:
+        """Of a cohort within its run; −1 for a job."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may run beside it."""
+
+    @property
+    def whole(self) -> object:
+        """What fails together."""
+
+    @property
+    def culprit(self) -> str:
+        """What to blame if the worker dies."""
+
+    def to_json(self) -> str:
+        """As text, for workers and for the store."""
+
+    def carry_out(self, task: Task, look: Callable[[], None]) -> Result:
+        """Do it; `look` is called several times a second, and may raise to stop."""
+
+    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0) -> Result:
+        """A result that says why there is none."""
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """A cohort of a run: lanes that run and are stored together."""
+
+    spec: RunSpec
+    index: int
+    alone: bool = False
+    twice: bool = False
+
+    @property
+    def hash(self) -> str:
+        """The run's."""
+        return run_hash(self.spec)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The run's."""
+        return parts_of(self.spec)
+
+    @property
+    def whole(self) -> RunSpec:
+        """The run."""
+        return self.spec
+
+    @property
+    def culprit(self) -> str:
+        """Its rule."""
+        return f"rule {self.spec.learner.rule.name}"
+
+    @property
+    def seeds(self) -> range:
+        """Of its lanes."""
+        return seeds_of(self.spec, self.index)
+
+    def to_json(self) -> str:
+        """The run's."""
+        return self.spec.to_json()
+
+    def carry_out(self, task: Task, look: Callable[[], None]) -> Result:
+        """Run the lanes, from their checkpoint if there is one."""
+        spec, seeds, keeper = self.spec, self.seeds, task.keeper(self.seeds)
+        lanes = train(prepared(spec), seeds, look, keeper)
+        rows = lanes.rows(seeds, spec.probe)
+        if task.twice and not _same(rows, train(trainer_of(spec), seeds, look).rows(seeds, spec.probe)):
+            words = f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
+            error = f"{words} on {spec.place.problem}, gave two results"
+            return Result(task.hash, Outcome.FAILED, error=error, unsteady=True)
+        facts = machine_facts()
+        return Result(task.hash, Outcome.BUDGET_SPENT, tuple(rows), lanes.names, seconds=lanes.seconds, machine=facts)
+
+    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0) -> Result:
+        """A row per lane that says why there are no numbers."""
+        each = seconds / len(self.seeds)
+        rows = tuple(Lane(seed, outcome, -1, np.zeros((0, 0)), seconds=each, error=error) for seed in self.seeds)
+        return Result(self.hash, outcome, rows, seconds=seconds, error=error, machine=machine_facts())
+
+
+@dataclass(frozen=True)
+class JobWork:
+    """A job."""
+
+    job: Job
+    index: int = -1
+
+    @property
+    def hash(self) -> str:
+        """The job's."""
+        return self.job.hash
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The job's."""
+        return self.job.parts
+
+    @property
+    def alone(self) -> bool:
+        """Where it measures time."""
+        return self.job.alone
+
+    @property
+    def whole(self) -> Job:
+        """The job."""
+        return self.job
+
+    @property
+    def culprit(self) -> str:
+        """Its rule, or itself."""
+        return f"rule {self.job.rule.name}" if self.job.rule else self.job.name
+
+    def to_json(self) -> str:
+        """The job's."""
+        return self.job.to_json()
+
+    def carry_out(self, task: Task, look: Callable[[], None]) -> Result:
+        """Call the function."""
+        start = time.perf_counter()
+        value = json.dumps(self.job.run())
+        seconds = time.perf_counter() - start
+        return Result(task.hash, Outcome.CONVERGED, value=value, seconds=seconds, machine=machine_facts())
+
+    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0) -> Result:
+        """No value."""
+        return Result(self.hash, outcome, seconds=seconds, error=error, machine=machine_facts())
+
+
+def carry_out(task: Task) -> Result:
+    """What a worker does. Never raises for what happens inside: a failure or a time-out is an outcome."""
+    start, work = time.perf_counter(), task.work
+    try:
+        hard = None if task.timeout is None else task.timeout + GRACE
+        with ended_beyond(hard), time_limit(task.timeout, "run"):
+            if work.hash != task.hash:
+                return Result(task.hash, Outcome.FAILED, error=refusal(work.parts, task.parts), refused=True)
+            return work.carry_out(task, watched(None if task.timeout is None else start + task.timeout, came))
+    except TimeoutError:
+        outcome, error_text = Outcome.TIMED_OUT, f"more than {task.timeout:g} s"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a worker must outlive any rule that it is given
+        outcome, error_text = Outcome.FAILED, f"{type(error).__name__}: {error}"
+        traceback.clear_frames(error.__traceback__)
+    return replace(work.failed(outcome, error_text, time.perf_counter() - start), hash=task.hash)
+
+
+def refusal(ours: dict[str, str], theirs: dict[str, str]) -> str:
+    """Who has what other than the sender."""
+    other = " and ".join(name for name, value in ours.items() if theirs.get(name) != value)
+    return f"worker {os.getpid()} on {socket.gethostname()} has another {other} than this process"
+
+
+def _same(first: list[Lane], second: list[Lane]) -> bool:
+    """To the last bit."""
+    return all(
+        (a.outcome, a.died, a.curves.tobytes(), a.law.tobytes())
+        == (b.outcome, b.died, b.curves.tobytes(), b.law.tobytes())
+        for a, b in zip(first, second, strict=True)
+    )

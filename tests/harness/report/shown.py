@@ -1,0 +1,20 @@
+"""What a comparison becomes: its figures, and its page as a file."""
+
+from pathlib import Path
+
+from harness.experiment.comparison import Comparison
+from harness.report import page as pages
+from harness.report.drawing import Figure
+from harness.report.figures import at_place, over_all
+from harness.report.sections import page
+from harness.report.styles import Styles
+
+
+def figures(found: Comparison) -> list[Figure]:
+    styles = Styles(found.experiment.entrants)
+    here = [figure for place in found.experiment.places for figure in at_place(found, place, styles)]
+    return here + over_all(found, styles)
+
+
+def written(found: Comparison, command: str, out: Path) -> Path:
+    return pages.write(page(found, command), out)
