@@ -40,7 +40,7 @@ HOW: dict[str, list[str] | Elsewhere] = {
     "dgtd suite all": Elsewhere("tests/golden/test_golden.py", "def test_"),
     "dgtd suite all --rule mine.py:mine": ["dgtd suite gradients --rule mine.py:mine --claim gradients/random_walk"],
     "dgtd suite all --profile full --dry-run": ["dgtd suite contraction --profile full --dry-run"],
-    "dgtd suite evaluation": Elsewhere("tests/harness/judging/test_verdicts.py", "INCONCLUSIVE, figure=True"),
+    "dgtd suite evaluation": Elsewhere("tests/harness/judging/test_statuses.py", "INCONCLUSIVE, figure=True"),
     "dgtd explain rates/random_walk/gtd2/exponent": ["dgtd explain contraction/kl"],
     "dgtd certify gtd2 --problem baird --alpha 0.01 --beta 0.01": [
         "dgtd certify gtd2 --problem baird --alpha 0.01 --beta 0.01"

@@ -9,7 +9,7 @@ import pytest
 
 from algorithms.rule import Cotangents, rule
 from algorithms.rules import gtd2, tdrc
-from harness.judging.claims import BUDGET, Claim, Setting
+from harness.judging.claims import BUDGET, PROFILES, Claim, Setting
 from harness.judging.conformance import examine
 from harness.judging.ledger import Entry, collect, exit_code, judge, share
 from harness.judging.verdicts import Verdict, exactly
@@ -141,9 +141,18 @@ def test_exit_codes_are_0_1_3_4():
     assert exit_code([]) == exit_code([unpromised]) == 4
 
 
-def test_the_budget_is_split_over_the_sampled_checks_of_all_suites():
-    sampled = [claim for claim in collect("all", None, "ci") if claim.sampled and not claim.control]
-    assert share(None, "ci") * len(sampled) == pytest.approx(BUDGET)
+def splits_the_budget(profile):
+    sampled = [claim for claim in collect("all", None, profile) if claim.sampled and not claim.control]
+    assert len(sampled) > 1
+    assert share(None, profile) * len(sampled) == pytest.approx(BUDGET)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_budget_is_split_over_the_sampled_checks_of_all_suites(profile, monkeypatch):
+    splits_the_budget(profile)
+    monkeypatch.setattr("harness.judging.ledger.BUDGET", 2 * BUDGET)
+    with pytest.raises(AssertionError):
+        splits_the_budget(profile)
 
 
 @pytest.mark.slow

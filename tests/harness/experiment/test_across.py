@@ -4,27 +4,20 @@ import numpy as np
 import pytest
 
 from harness.experiment.across import across, as_dict
-from harness.experiment.comparison import compare
-from harness.experiment.search import Choice
 from harness.judging.statistics import iqm_interval
 from harness.report.words import answer
-from harness.runs.store import Store
-from tests.harness.experiment.test_planted_contest import GTD2, TDC, contest, flat, plant
+from tests.harness.planted import GTD2, TDC, contest, flat, weighed
 
 PROBLEMS = ("boyan", "baird")
 
 
-def planted(heights, starts=1.0, lost=None, problems=PROBLEMS):
-    """GTD2 and TDC with these areas [contestant][problem] → [16], and a start that is `starts` times the area."""
+def planted(heights, start=lambda height: height, lost=None, problems=PROBLEMS):
+    """GTD2 and TDC with these areas [contestant][problem] → [16], and a start that depends on the area."""
     made = contest(GTD2, TDC, problems=problems)
-    chosen = {pair: Choice((0.1, 0.1)) for pair in made.pairs()}
-    with Store(":memory:") as store:
-        for problem, who in made.pairs():
-            spec = made.spec(problem, who, 0.1, 0.1)
-            curves = flat(heights[who is TDC][problem], spec, who)
-            curves[:, 0, who.metrics.index("rmspbe")] *= starts
-            plant(store, spec, who, curves, lost=(lost or {}).get((problem, who), ()))
-        return compare(made, store, chosen)
+    lanes = {(problem, who): flat(made, who, heights[who is TDC][problem]) for problem, who in made.pairs()}
+    for curves in lanes.values():
+        curves[:, 0, 0] = start(curves[:, 0, 0])
+    return weighed(made, lanes, lost)
 
 
 def both(boyan, baird):
@@ -33,7 +26,7 @@ def both(boyan, baird):
 
 def test_shares_do_not_depend_on_a_problems_scale():
     level = np.linspace(1.0, 2.0, 16)
-    seen = across(planted([both(level, 100 * level), both(level, 100 * level)], starts=4.0))
+    seen = across(planted([both(level, 100 * level), both(level, 100 * level)], lambda height: 4 * height))
     assert seen is not None
     for label in ("GTD2", "TDC"):
         np.testing.assert_allclose(seen.shares[label], seen.shares[label][0, 0], rtol=1e-12)
@@ -47,19 +40,11 @@ def test_shares_do_not_depend_on_a_problems_scale():
 def test_a_planted_improvement_is_counted_pair_by_pair_and_said():
     high, low = np.full(16, 2.0), np.concatenate([np.full(12, 1.0), np.full(4, 3.0)])
     ups = np.full(16, 2.0)
-    found = planted([both(high, ups), both(low, 0.5 * ups)], starts=1.0)
+    found = planted([both(high, ups), both(low, 0.5 * ups)])
     # every lane starts where it stays, so shares are equal; only another start tells
     assert across(found).improvements[0].chance.estimate == 0.5
-    made = contest(GTD2, TDC, problems=PROBLEMS)
-    chosen = {pair: Choice((0.1, 0.1)) for pair in made.pairs()}
-    with Store(":memory:") as store:
-        for problem, who in made.pairs():
-            spec = made.spec(problem, who, 0.1, 0.1)
-            curves = flat((low if problem == "boyan" else high) if who is TDC else high, spec, who)
-            curves[:, 0, who.metrics.index("rmspbe")] = 10.0
-            plant(store, spec, who, curves)
-        seen = across(compare(made, store, chosen))
-        words = " ".join(answer(compare(made, store, chosen)))
+    found = planted([both(high, high), both(low, high)], lambda height: 10.0)
+    seen, words = across(found), " ".join(answer(found))
     (only,) = seen.improvements
     assert (only.a, only.b) == ("GTD2", "TDC")
     assert only.chance.estimate == (12 + 16 / 2) / 32  # 12 lower, 4 higher, 16 ties

@@ -116,6 +116,15 @@ def test_the_grid_grows_where_a_choice_lies_on_its_edge():
     inner = Grid((0.5, 0.125, 2.0), (1.0, 4.0, 16.0))
     assert inner.beyond([(0.5, 2.0)]) == inner
     assert Grid((0.5,), (1.0,)).beyond([(0.5, 0.5)]) == Grid((0.5,), (1.0,))
+    square = Grid((0.5, 0.25), (4.0, 1.0))
+    assert square.beyond([(0.25, 0.25)]) == Grid((0.5, 0.25, 0.125), (4.0, 1.0, 0.25))
+    assert square.beyond([(0.5, 2.0)]) == Grid((0.5, 0.25, 2.0), (4.0, 1.0, 16.0))
+
+
+def test_a_sweep_tries_every_alpha_with_every_ratio():
+    assert sorted(Grid((0.5, 0.25), (4.0, 1.0)).points()) == [(0.25, 0.25), (0.25, 1.0), (0.5, 0.5), (0.5, 2.0)]
+    larger = Grid((0.5, 0.25, 2.0), (4.0, 1.0, 16.0))
+    assert set(larger.points()) == {(alpha, alpha * ratio) for alpha in larger.alphas for ratio in larger.ratios}
 
 
 @pytest.mark.slow
@@ -176,10 +185,19 @@ def test_steps_to_target_keeps_never():
     assert np.isinf(found.entries[0].median_steps_to_target)
 
 
+def are_trapezoids(areas):
+    times = np.array([0, 1, 10, 100])
+    curves = np.array([[2, 2, 2, 2], [0, 1, 10, 100], [1, 0, 0, 0], [9, 9, 0, 0]], dtype=float)
+    np.testing.assert_allclose(areas(times, curves), [2.0, 50.0, 0.005, (9 + 40.5) / 100], rtol=1e-9)
+    for lost in (np.nan, np.inf):
+        assert np.isinf(areas(times, np.array([[1.0, lost, 1.0, 1.0]]))).all()
+
+
 def test_areas_are_mean_heights():
-    times = np.array([0, 1, 10])
-    np.testing.assert_allclose(areas(times, np.array([[2.0, 2.0, 2.0], [0.0, 1.0, 1.0]])), [2.0, 0.95])
-    assert np.isinf(areas(times, np.array([[1.0, np.nan, 1.0]]))).all()
+    """Lines have the mean of their ends, whatever the checkpoints; a fall in the first step is a hundredth of it."""
+    are_trapezoids(areas)
+    with pytest.raises(AssertionError):
+        are_trapezoids(lambda times, curves: curves.mean(1))
 
 
 def test_tidy_forgets_rounding_and_nothing_else():

@@ -6,48 +6,29 @@ import numpy as np
 import pytest
 
 from harness.experiment.comparison import Duel, compare, seeds_to_decide, undecidable
-from harness.experiment.experiment import Entrant, Experiment
-from harness.experiment.search import Choice, Grid
+from harness.experiment.search import Grid
 from harness.judging.statistics import Interval, Paired
 from harness.report.words import no_stable_words
-from harness.runs.fingerprint import run_hash
-from harness.runs.lanes import Lane
-from harness.runs.rule_files import reference
-from harness.runs.spec import COHORT, Outcome
 from harness.runs.store import Store
 from harness.runs.trainers.trainer import trainer_of
-from harness.runs.work import Cohort, Result
-
-GTD2, TDC = (Entrant(reference(name), "value") for name in ("gtd2", "tdc"))
-GTD2_LAW, TDC_LAW = (Entrant(reference(name), "cdf") for name in ("gtd2", "tdc"))
-FINE, LOST = Outcome.BUDGET_SPENT, Outcome.DIVERGED
+from tests.harness.planted import (
+    GTD2,
+    GTD2_LAW,
+    TDC,
+    TDC_LAW,
+    chosen_at_once,
+    contest,
+    flat,
+    plant,
+    swept,
+    weighed,
+)
 
 
 @pytest.fixture
 def store():
     with Store(":memory:") as made:
         yield made
-
-
-def contest(*people, problems=("boyan",), **rest):
-    return Experiment(problems, people, **{"steps": 100, "seeds": 16, "atoms": 5} | rest)
-
-
-def flat(heights, spec, who, other=1.0):
-    """Curves [lanes, checkpoints, metrics]: RMSPBE stays at a height per lane, every other metric at `other`."""
-    heights = np.asarray(heights, dtype=float)
-    curves = np.full((len(heights), len(spec.times()), len(who.metrics)), other, dtype=float)
-    curves[..., who.metrics.index("rmspbe")] = heights[:, None]
-    return curves
-
-
-def plant(store, spec, who, curves, lost=(), seconds=1.0):
-    """Lanes with these curves, cohort by cohort and lane by lane from the last to the first."""
-    for cohort in reversed(range(-(-len(curves) // COHORT))):
-        seeds = range(cohort * COHORT, min((cohort + 1) * COHORT, len(curves)))
-        each = {"seconds": seconds / len(seeds)}
-        lanes = [Lane(seed, LOST if seed in lost else FINE, -1, curves[seed], **each) for seed in reversed(seeds)]
-        store.save(Cohort(spec, cohort), Result(run_hash(spec), FINE, tuple(lanes), who.metrics, seconds=seconds))
 
 
 def fill(length, *values):
@@ -64,8 +45,7 @@ def streams(spec, seeds=range(64)):
 
 def test_lanes_that_choose_step_sizes_are_never_lanes_that_are_reported():
     made = contest(GTD2, TDC, GTD2_LAW, grid=Grid((0.1, 0.2), (1.0,)))
-    chosen = {pair: Choice((0.1, 0.1)) for pair in made.pairs()}
-    sweep, final = made.sweep_requests(), made.final_requests(chosen)
+    sweep, final = made.sweep_requests(), made.final_requests(chosen_at_once(made))
     assert len(sweep) == 6
     assert len(final) == 3
     swept = set.union(*(streams(request.spec) for request in sweep))
@@ -88,20 +68,13 @@ def test_contestants_are_started_on_the_same_lanes_and_problems_and_seeds_on_oth
 # ---------------------------------------------------------------------- the choice
 
 
-def swept(store, made, heights, lost=None, who=GTD2):
-    """Plant a sweep: (α, β) → heights of the lanes."""
-    for point, values in heights.items():
-        spec = made.spec("boyan", who, *point, sweep=True)
-        plant(store, spec, who, flat(values, spec, who), (lost or {}).get(point, ()), seconds=2.0)
-
-
 THREE = Grid((0.1, 0.2, 0.4), (1.0,))
 
 
 def test_the_smallest_mean_area_is_chosen_and_not_the_smallest_median(store):
     made = contest(GTD2, grid=THREE)
     low_median = fill(16, *[0.1] * 9, 3.0)
-    swept(store, made, {(0.1, 0.1): fill(16, 1.2), (0.2, 0.2): fill(16, 1.0), (0.4, 0.4): low_median})
+    swept(store, made, GTD2, {(0.1, 0.1): fill(16, 1.2), (0.2, 0.2): fill(16, 1.0), (0.4, 0.4): low_median})
     found = made.choose(store)["boyan", GTD2]
     assert found.best == (0.2, 0.2)
     assert [point.area for point in found.sweep] == pytest.approx([1.2, 1.0, (9 * 0.1 + 7 * 3.0) / 16])
@@ -115,6 +88,7 @@ def test_a_setting_with_a_diverged_lane_is_never_chosen(store):
     swept(
         store,
         made,
+        GTD2,
         {(0.1, 0.1): fill(16, 5.0), (0.2, 0.2): fill(16, 0.1), (0.4, 0.4): fill(16, 0.01)},
         {(0.2, 0.2): {7}, (0.4, 0.4): set(range(16))},
     )
@@ -128,12 +102,11 @@ def test_a_setting_with_a_diverged_lane_is_never_chosen(store):
 def test_if_every_setting_lost_a_lane_the_fewest_decide_and_it_is_said(store):
     made = contest(GTD2, grid=THREE)
     lost = dict(zip(THREE.points(), ({3, 4}, {3}, {3}), strict=True))
-    swept(store, made, {p: fill(16, h) for p, h in zip(THREE.points(), (0.1, 2.0, 1.0), strict=True)}, lost)
+    swept(store, made, GTD2, {p: fill(16, h) for p, h in zip(THREE.points(), (0.1, 2.0, 1.0), strict=True)}, lost)
     chosen = made.choose(store)
     assert chosen["boyan", GTD2].best == (0.4, 0.4)
     assert not chosen["boyan", GTD2].stable
-    spec = made.spec("boyan", GTD2, 0.4, 0.4)
-    plant(store, spec, GTD2, flat(fill(16, 1.0), spec, GTD2))
+    plant(store, made.spec("boyan", GTD2, 0.4, 0.4), GTD2.metrics, flat(made, GTD2, fill(16, 1.0)))
     (entry,) = compare(made, store, chosen).entries
     assert re.search(r"No stable step sizes for GTD2 on boyan: each of 3.*α=0.1 β=0.1: 2 of 16", no_stable_words(entry))
 
@@ -141,10 +114,10 @@ def test_if_every_setting_lost_a_lane_the_fewest_decide_and_it_is_said(store):
 def test_the_choice_is_made_on_the_sweeps_lanes_and_only_on_those_asked_for(store):
     """The reported lanes say the opposite, and so do the sweep's lanes from the fifth on."""
     made = contest(GTD2, grid=Grid((0.1, 0.2), (1.0,)), sweep_seeds=4)
-    swept(store, made, {(0.1, 0.1): fill(16, 1, 1, 1, 1, 9), (0.2, 0.2): fill(16, 2, 2, 2, 2, 0.1)}, {(0.1, 0.1): {4}})
+    heights = {(0.1, 0.1): fill(16, 1, 1, 1, 1, 9), (0.2, 0.2): fill(16, 2, 2, 2, 2, 0.1)}
+    swept(store, made, GTD2, heights, lost={(0.1, 0.1): {4}})
     for point, height in (((0.1, 0.1), 9.0), ((0.2, 0.2), 0.1)):
-        spec = made.spec("boyan", GTD2, *point)
-        plant(store, spec, GTD2, flat(fill(16, height), spec, GTD2))
+        plant(store, made.spec("boyan", GTD2, *point), GTD2.metrics, flat(made, GTD2, fill(16, height)))
     found = made.choose(store)["boyan", GTD2]
     assert found.best == (0.1, 0.1)
     assert [point.lanes for point in found.sweep] == [4, 4]
@@ -152,19 +125,17 @@ def test_the_choice_is_made_on_the_sweeps_lanes_and_only_on_those_asked_for(stor
 
 def test_ties_go_to_the_smaller_alpha_and_then_the_smaller_beta(store):
     made = contest(GTD2, grid=Grid((0.4, 0.2), (4.0, 1.0)))
-    swept(store, made, {point: fill(16, 1.0) for point in made.points()})
+    swept(store, made, GTD2, {point: fill(16, 1.0) for point in made.points()})
     assert made.choose(store)["boyan", GTD2].best == (0.2, 0.2)
 
 
 def test_the_area_is_that_of_rmspbe_over_the_steps(store):
     """One falls in the first step; the mean over checkpoints, the ends and the other metrics say the opposite."""
     made = contest(GTD2_LAW, grid=Grid((0.1, 0.2), (1.0,)))
-    for alpha, first, rest, other in ((0.1, 40.0, 0.5, 7.0), (0.2, 1.0, 1.0, 0.1)):
-        spec = made.spec("boyan", GTD2_LAW, alpha, alpha, sweep=True)
-        curves = flat(fill(16, rest), spec, GTD2_LAW, other)
-        curves[:, spec.times() == 0, 0] = first
-        curves[:, -1, 0] = 0.6 if alpha == 0.1 else 0.55
-        plant(store, spec, GTD2_LAW, curves)
+    for alpha, first, rest, last, other in ((0.1, 40.0, 0.5, 0.6, 7.0), (0.2, 1.0, 1.0, 0.55, 0.1)):
+        curves = flat(made, GTD2_LAW, fill(16, rest), other)
+        curves[:, 0, 0], curves[:, -1, 0] = first, last
+        swept(store, made, GTD2_LAW, {(alpha, alpha): curves})
     assert made.choose(store)["boyan", GTD2_LAW].best == (0.1, 0.1)
 
 
@@ -177,24 +148,11 @@ def test_given_step_sizes_need_no_sweep(store):
 # ---------------------------------------------------------------------- pairs and winners
 
 
-def weighed(store, made, curves):
-    """Compare planted lanes: (problem, contestant) → function of the run's specification that gives curves."""
-    chosen = {pair: Choice((0.1, 0.1)) for pair in made.pairs()}
-    for (problem, who), make in curves.items():
-        spec = made.spec(problem, who, 0.1, 0.1)
-        plant(store, spec, who, make(spec))
-    return compare(made, store, chosen)
-
-
-def at(heights, who, other=1.0):
-    return lambda spec: flat(heights, spec, who, other)
-
-
-def test_pairs_are_lanes_of_equal_seeds(store):
+def test_pairs_are_lanes_of_equal_seeds():
     """Lanes differ by thousands, rules by a thousandth: only right pairs can tell. Two cohorts, stored backwards."""
     lanes = np.random.default_rng(0).permutation(32) * 1000.0 + 1
     made = contest(GTD2, TDC, seeds=32)
-    found = weighed(store, made, {("boyan", GTD2): at(lanes, GTD2), ("boyan", TDC): at(lanes + 1e-3, TDC)})
+    found = weighed(made, {("boyan", GTD2): lanes, ("boyan", TDC): lanes + 1e-3})
     duel = found.duel("boyan", GTD2, TDC)
     assert (duel.metric, duel.number, duel.result.n) == ("rmspbe", "auc", 32)
     assert duel.result.better.estimate == 1.0
@@ -204,16 +162,17 @@ def test_pairs_are_lanes_of_equal_seeds(store):
 
 
 @pytest.mark.parametrize(
-    ("lanes", "problems", "p", "wins"), [(5, 1, 0.0625, False), (6, 1, 0.03125, True), (6, 2, 0.0625, False)]
+    ("lanes", "problems", "p", "wins"),
+    [(5, 1, 0.0625, False), (6, 1, 0.03125, True), (6, 2, 0.0625, False), (7, 2, 0.03125, True)],
 )
-def test_a_winner_needs_holm_over_the_whole_command(store, lanes, problems, p, wins):
+def test_a_winner_needs_holm_over_the_whole_command(lanes, problems, p, wins):
     """All lanes agree: p = 2/2ⁿ, times the problems; one number of one metric is tested, the rest described."""
     names = ("boyan", "random_walk")[:problems]
     made = contest(GTD2, TDC, problems=names, seeds=lanes)
     base = np.linspace(1.0, 2.0, lanes)
-    curves = {(name, GTD2): at(base, GTD2) for name in names} | {(name, TDC): at(base, TDC) for name in names}
-    curves["boyan", TDC] = at(base + np.linspace(0.1, 0.2, lanes), TDC)
-    found = weighed(store, made, curves)
+    heights = dict.fromkeys(made.pairs(), base)
+    heights["boyan", TDC] = base + np.linspace(0.1, 0.2, lanes)
+    found = weighed(made, heights)
     assert len(found.duels) == 4 * problems
     assert sum(duel.primary for duel in found.duels) == made.tests == problems
     assert all(np.isnan(duel.p) for duel in found.duels if not duel.primary)
@@ -226,17 +185,13 @@ def test_a_winner_needs_holm_over_the_whole_command(store, lanes, problems, p, w
     assert seeds_to_decide(problems) == 6 + (problems > 1)
 
 
-def test_the_area_alone_names_a_winner(store):
+def test_the_area_alone_names_a_winner():
     """GTD2 ends lower and has the larger area; by the value error TDC is lower throughout: described, not tested."""
     made = contest(GTD2, TDC, seeds=12)
     base = np.linspace(1.0, 2.0, 12)
-
-    def ends_low(spec):
-        curves = flat(base + 1, spec, GTD2, other=3.0)
-        curves[:, -1, 0] = base / 10
-        return curves
-
-    found = weighed(store, made, {("boyan", GTD2): ends_low, ("boyan", TDC): at(base, TDC, other=2.0)})
+    ends_low = flat(made, GTD2, base + 1, other=3.0)
+    ends_low[:, -1, 0] = base / 10
+    found = weighed(made, {("boyan", GTD2): ends_low, ("boyan", TDC): flat(made, TDC, base, other=2.0)})
     assert found.winner("boyan", "rmspbe", "auc") == "TDC"
     assert found.winner("boyan", "rmspbe", "final") is None
     assert found.winner("boyan", "rmsve", "final") is None
@@ -252,16 +207,16 @@ def test_a_duel_without_a_small_p_or_a_direction_has_no_winner():
     assert [duel(p, d).winner for p, d in ((0.01, -1), (0.01, 1), (0.01, 0), (0.05, -1))] == ["A", "B", None, None]
 
 
-def test_spread_is_the_laws_over_that_of_the_same_rules_values(store):
+def test_spread_is_the_laws_over_that_of_the_same_rules_values():
     """A law's lanes move half as far (TDC: three times as far): ratios ¼ and 9, whoever else takes part."""
     people, base = (GTD2, TDC, GTD2_LAW, TDC_LAW), np.linspace(1.0, 2.0, 8)
     made = contest(*people, problems=("boyan", "random_walk"), seeds=8)
     scale = {GTD2: 1.0, TDC: 10.0, GTD2_LAW: 0.5, TDC_LAW: 30.0}
-    curves = {("boyan", who): at(scale[who] * base, who) for who in people}
-    curves |= {("random_walk", who): at(scale[who] ** 2 * base, who) for who in people}
-    found = weighed(store, made, curves)
-    for problem, power in (("boyan", 1), ("random_walk", 2)):
-        ratios = {entry.who: entry.spread["auc"].ratio.estimate for entry in found.at(problem) if entry.spread}
-        assert set(ratios) == {GTD2_LAW, TDC_LAW}
-        assert ratios[GTD2_LAW] == pytest.approx(0.25**power)
-        assert ratios[TDC_LAW] == pytest.approx(9.0**power)
+    powers = {"boyan": 1, "random_walk": 2}
+    found = weighed(made, {(problem, who): scale[who] ** powers[problem] * base for problem, who in made.pairs()})
+    for problem, power in powers.items():
+        spreads = {entry.who: entry.spread for entry in found.at(problem) if entry.spread}
+        assert set(spreads) == {GTD2_LAW, TDC_LAW}
+        for who, ratio in ((GTD2_LAW, 0.25), (TDC_LAW, 9.0)):
+            assert set(spreads[who]) == {"final", "auc"}
+            assert [each.ratio.estimate for each in spreads[who].values()] == pytest.approx([ratio**power] * 2)

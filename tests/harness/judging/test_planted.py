@@ -1,4 +1,4 @@
-"""Statistics against independent computations: tables, binomial sums, enumeration of signs and sequences, hand-work."""
+"""Statistics against independent computations: tables, binomial sums, other tests, enumeration of signs, hand-work."""
 
 from itertools import product
 from math import comb, log
@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from harness.judging.statistics import (
+    FAR_ABOVE,
     Interval,
-    Sprt,
+    end_over_start,
     exponential,
-    holm,
     iqm,
     mean_interval,
     median_interval,
@@ -21,12 +21,18 @@ from harness.judging.statistics import (
     slopes,
     variance_ratio,
 )
-from suites.machinery.significance import by_likelihoods
+
+LEVELS = (0.1, 0.05, 0.01, 1e-3, 1e-4)
 
 
 def at_most(k, n, p):
     """P(X ≤ k) for n throws, each a head with chance p."""
     return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
+
+
+def sample(n):
+    """Values with no order and no two alike: nothing is drawn."""
+    return np.sin(np.arange(1.0, n + 1) ** 2) + 0.1 * np.arange(n)
 
 
 # ---------------------------------------------------------------------- intervals
@@ -39,6 +45,30 @@ def test_the_interval_of_a_mean_is_students_two_sided_one(false_alarm, critical)
     half = critical * 3 / 5**0.5
     assert (found.estimate, found.n) == (5.0, 5)
     assert (found.low, found.high) == pytest.approx((5 - half, 5 + half), rel=1e-6)
+
+
+def ends_where_student_rejects(interval):
+    for n, level in product((2, 5, 30), LEVELS):
+        found = interval(sample(n), level)
+        assert found.low < sample(n).mean() < found.high
+        for bound in (found.low, found.high):
+            assert stats.ttest_1samp(sample(n), bound).pvalue == pytest.approx(level, rel=1e-8, abs=0)
+
+
+def test_the_interval_of_a_mean_ends_where_students_two_sided_test_just_rejects():
+    ends_where_student_rejects(mean_interval)
+
+
+def wider(values, false_alarm):
+    found = mean_interval(values, false_alarm)
+    more = 1e-6 * (found.high - found.low) / 2
+    return Interval(found.estimate, found.low - more, found.high + more, found.n)
+
+
+@pytest.mark.parametrize("wrong", [lambda values, level: mean_interval(values, 2 * level), wider])
+def test_a_one_sided_interval_of_a_mean_and_one_too_wide_by_a_millionth_are_seen(wrong):
+    with pytest.raises(AssertionError):
+        ends_where_student_rejects(wrong)
 
 
 def test_a_mean_of_one_or_none_has_no_bounds_and_what_is_not_finite_is_refused():
@@ -56,39 +86,88 @@ def test_a_geometric_mean_is_the_exponential_of_its_logarithms():
     assert np.isfinite([huge.estimate, huge.high]).all()
 
 
-@pytest.mark.parametrize("false_alarm", [0.1, 1e-3])
-def test_the_bounds_of_a_share_leave_half_the_false_alarm_in_each_tail(false_alarm):
-    n = 12
-    for k in range(n + 1):
-        found = proportion_interval(k, n, false_alarm)
+def leaves_half_in_each_tail(interval, n=12):
+    for level, k in product(LEVELS, range(n + 1)):
+        found = interval(k, n, level)
         assert (found.estimate, found.n) == (k / n, n)
         if k > 0:
-            assert 1 - at_most(k - 1, n, found.low) == pytest.approx(false_alarm / 2)
+            assert 1 - at_most(k - 1, n, found.low) == pytest.approx(level / 2, rel=1e-8, abs=0)
         if k < n:
-            assert at_most(k, n, found.high) == pytest.approx(false_alarm / 2)
-    assert (proportion_interval(0, n, false_alarm).low, proportion_interval(n, n, false_alarm).high) == (0.0, 1.0)
+            assert at_most(k, n, found.high) == pytest.approx(level / 2, rel=1e-8, abs=0)
+        assert (interval(0, n, level).low, interval(n, n, level).high) == (0.0, 1.0)
+
+
+def test_the_bounds_of_a_share_leave_half_the_false_alarm_in_each_tail():
+    leaves_half_in_each_tail(proportion_interval)
     for wrong in ((13, 12), (-1, 12), (0, 0)):
         with pytest.raises(ValueError, match="successes must be in"):
-            proportion_interval(*wrong, false_alarm)
+            proportion_interval(*wrong, 0.1)
 
 
-@pytest.mark.parametrize("false_alarm", [0.1, 0.05, 1e-3])
-def test_the_bounds_of_a_median_are_the_innermost_order_statistics_that_binomials_allow(false_alarm):
+def by_normal_limit(successes, n, false_alarm):
+    """The interval of most textbooks."""
+    share = successes / n
+    half = stats.norm.isf(false_alarm / 2) * (share * (1 - share) / n) ** 0.5
+    return Interval(share, max(0.0, share - half), min(1.0, share + half), n)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        by_normal_limit,
+        lambda k, n, level: proportion_interval(k, n, 1.001 * level),
+        lambda k, n, level: Interval(k / n, np.nan, np.nan, n),
+    ],
+    ids=["normal", "narrower", "no-number"],
+)
+def test_wrong_intervals_of_a_share_are_seen(wrong):
+    with pytest.raises(AssertionError):
+        leaves_half_in_each_tail(wrong)
+
+
+def has_the_innermost_order_statistics(interval, false_alarm):
     for n in range(1, 40):
         x = np.random.default_rng(n).permutation(np.arange(1.0, n + 1) ** 2)
         allowed = [k for k in range(1, n // 2 + 1) if at_most(k - 1, n, 0.5) <= false_alarm / 2]
-        found = median_interval(x, false_alarm)
+        found = interval(x, false_alarm)
         bounds = (max(allowed) ** 2, (n + 1 - max(allowed)) ** 2) if allowed else (-np.inf, np.inf)
         assert (found.low, found.high) == bounds
         assert (found.estimate, found.n) == (np.median(x), n)
 
 
-def test_lanes_that_are_lost_are_the_largest_to_a_median():
-    found = median_interval([1.0, np.nan, 2.0, np.inf, 3.0], 0.5)
-    assert (found.estimate, found.high) == (3.0, np.inf)
-    assert median_interval([np.nan] * 3, 0.05).estimate == np.inf
+@pytest.mark.parametrize("false_alarm", LEVELS)
+def test_the_bounds_of_a_median_are_the_innermost_order_statistics_that_binomials_allow(false_alarm):
+    has_the_innermost_order_statistics(median_interval, false_alarm)
+    with pytest.raises(AssertionError):
+        has_the_innermost_order_statistics(lambda x, level: median_interval(x, level / 2), false_alarm)
+
+
+@pytest.mark.parametrize("lost", [np.nan, np.inf])
+def test_lanes_that_are_lost_are_the_largest_to_a_median(lost):
+    kept = [3.0, 1.0, 2.0, 5.0, 4.0, 7.0, 6.0]
+    for count in (1, 2, 3):
+        found, known = (median_interval([each] * count + kept, 0.2) for each in (lost, 1e9))
+        assert (found.estimate, found.low) == (known.estimate, known.low)
+        assert found.high == (known.high if known.high < 1e9 else np.inf)
+    for count in (3, 9):
+        assert median_interval([lost] * count, 0.05).estimate == np.inf
+    mixed = median_interval([1.0, np.nan, 2.0, np.inf, 3.0], 0.5)
+    assert (mixed.estimate, mixed.high) == (3.0, np.inf)
     with pytest.raises(ValueError, match="must not be empty"):
         median_interval([], 0.05)
+
+
+@pytest.mark.parametrize("lost", [np.nan, np.inf])
+@pytest.mark.parametrize("count", [0, 1, 8])
+def test_a_fall_is_the_geometric_mean_and_a_lane_that_is_lost_counts_as_far_above(count, lost):
+    """Eight lanes fall to a hundredth; then some of them end in NaN or infinity."""
+    curves = np.ones((3, 8))
+    curves[-1] = 0.01
+    curves[-1, :count] = lost
+    found = end_over_start(curves, 0.01)
+    logarithm = ((8 - count) * log(0.01) + count * log(FAR_ABOVE)) / 8
+    assert (log(found.estimate), found.n) == (pytest.approx(logarithm), 8)
+    assert (found.high < 1) is (count == 0)
 
 
 def test_seeds_needed_shrink_the_interval_to_the_gap():
@@ -98,42 +177,6 @@ def test_seeds_needed_shrink_the_interval_to_the_gap():
         assert seeds_needed(Interval(1.0, 0.5, 1.5, 16), 1.0 - gap) == needed
     assert seeds_needed(Interval(1.0, 0.5, 1.5, 16), 1.0) is None
     assert seeds_needed(Interval(1.0, -np.inf, np.inf, 1), 2.0) is None
-
-
-# ---------------------------------------------------------------------- the sequential test
-
-
-def test_a_sequence_worked_by_hand():
-    """log 5 = 1.609 a failure, log(5/9) = −0.588 otherwise; FAIL at log 18 = 2.890, PASS at log(2/19) = −2.251."""
-    test = Sprt(good=0.1, bad=0.5, false_alarm=0.05, miss=0.1, most=8)
-    bad, fine = True, False
-    assert test.decide([bad, bad, fine]) == (False, 2)
-    assert test.decide([fine] * 8) == (True, 4)
-    assert test.lanes_if_clean == 4
-    assert test.decide([bad, fine, bad, fine, bad]) == (False, 5)  # 1.61, 1.02, 2.63, 2.04, 3.65
-    assert test.decide([bad, *[fine] * 6]) == (None, 7)  # 1.61 − 6 · 0.588 = −1.92
-    assert test.decide([bad, *[fine] * 20]) == (True, 8)
-    assert Sprt(0.1, 0.5, 0.05, 0.1, most=7).decide([bad, *[fine] * 20]) == (None, 7)
-
-
-@pytest.mark.parametrize("rates", [(0.1, 0.5, 0.05, 0.1), (0.2, 0.4, 0.1, 0.02), (0.01, 0.2, 0.001, 0.01)])
-def test_every_sequence_is_decided_as_likelihoods_say(rates):
-    test = Sprt(*rates, most=9)
-    for failures in product([False, True], repeat=10):
-        assert test.decide(failures) == by_likelihoods(test, failures)
-
-
-@pytest.mark.parametrize("rates", [(0.1, 0.5, 0.05, 0.1), (0.1, 0.6, 0.02, 0.05)])
-def test_walds_bounds_hold_exactly_and_are_not_idle(rates):
-    """A good rule fails with chance α/(1 − β) at most, a bad one passes with β/(1 − α) at most, and both can happen."""
-    test = Sprt(*rates, most=10)
-    fails = passes = 0.0
-    for failures in product([False, True], repeat=10):
-        decision, count = test.decide(failures)[0], sum(failures)
-        fails += (decision is False) * test.good**count * (1 - test.good) ** (10 - count)
-        passes += (decision is True) * test.bad**count * (1 - test.bad) ** (10 - count)
-    assert test.false_alarm / 10 < fails <= test.false_alarm / (1 - test.miss)
-    assert test.miss / 10 < passes <= test.miss / (1 - test.false_alarm)
 
 
 # ---------------------------------------------------------------------- slopes
@@ -152,15 +195,16 @@ def test_slopes_are_one_number_per_lane_and_their_interval_is_students():
     assert found.bend.estimate == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize(("first", "second"), [(-0.8, -0.2), (-0.2, -0.8), (-0.5, -0.45)])
+@pytest.mark.parametrize(("first", "second"), [(-0.8, -0.2), (-0.2, -0.8), (-0.5, -0.45), (-0.5, -0.5), (0, -1)])
 def test_a_bend_is_the_second_halfs_slope_minus_the_firsts(first, second):
     """A knee at the middle of nine points, which both halves share."""
     knee = N[4]
     curve = np.where(knee >= N, (N / knee) ** first, (N / knee) ** second)
-    found = slopes(N, curve * np.array([[1.0], [2.0], [3.0]]), 0.05)
-    assert found.bend.estimate == pytest.approx(second - first)
+    lanes = curve * np.array([[1.0], [2.0], [5.0]])
+    found = slopes(N, lanes, 0.05)
+    assert found.bend.estimate == pytest.approx(second - first, abs=1e-8)
     assert found.power_law == (abs(second - first) < 0.1)
-    assert not slopes(N, curve * np.array([[1.0], [2.0], [3.0]]), 0.05, tolerance=0.01).power_law
+    assert slopes(N, lanes, 0.05, tolerance=0.01).power_law == (second == first)
 
 
 def test_a_bend_that_chance_explains_is_a_power_law_still():
@@ -194,17 +238,19 @@ def test_p_is_two_sided_and_exact_for_few_pairs(kind):
     for n in (2, 5, 9):
         gap = gaps(kind, n, seed=n)
         found, other = paired(gap, np.zeros(n)), paired(np.zeros(n), gap)
-        assert found.p == pytest.approx(by_enumeration(gap))
-        assert other.p == pytest.approx(found.p)
+        assert found.p == pytest.approx(by_enumeration(gap), abs=1e-8)
+        assert other.p == pytest.approx(found.p, abs=1e-8)
         signed = (np.sign(gap) * stats.rankdata(np.abs(gap))).sum()
         assert found.direction == -other.direction == np.sign(signed)
 
 
-@pytest.mark.parametrize("kind", ["plain", "ties", "low", "shared"])
-def test_p_is_the_normal_limit_with_continuity_for_many_pairs(kind):
-    gap = gaps(kind, 40, seed=1)
+@pytest.mark.parametrize(
+    ("kind", "n"), [("plain", 17), ("low", 17), ("plain", 40), ("ties", 40), ("low", 40), ("shared", 40)]
+)
+def test_p_is_the_normal_limit_with_continuity_for_many_pairs(kind, n):
+    gap = gaps(kind, n, seed=1)
     known = stats.wilcoxon(gap, zero_method="pratt", correction=True, method="asymptotic").pvalue
-    assert paired(gap, np.zeros(40)).p == pytest.approx(known, rel=1e-9)
+    assert paired(gap, np.zeros(n)).p == pytest.approx(known, rel=1e-9)
 
 
 def test_a_is_better_where_it_is_lower_and_ties_count_half():
@@ -219,63 +265,42 @@ def test_a_is_better_where_it_is_lower_and_ties_count_half():
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf])
-def test_a_diverged_lane_is_ranked_worst_and_counts_among_the_pairs(lost):
+@pytest.mark.parametrize(("in_a", "in_b"), [([0], []), ([], [3]), ([0, 1], [1, 2]), (range(9), [])])
+def test_a_diverged_lane_is_ranked_worst_and_counts_among_the_pairs(in_a, in_b, lost):
     """As a gap larger than all others, and two of them as equally large ones; both lost is a tie."""
-    rng = np.random.default_rng(2)
-    a, b = rng.normal(size=(2, 9))
-    a_lost, b_lost = a.copy(), b.copy()
-    a_lost[[0, 1]], b_lost[[1, 2]] = lost, lost  # A alone, both, B alone
-    found = paired(a_lost, b_lost)
+    a, b = np.random.default_rng(2).normal(size=(2, 9))
     gap = a - b
-    gap[:3] = [1e9, 0.0, -1e9]
-    assert found.p == pytest.approx(by_enumeration(gap))
-    assert (found.n, found.better.estimate) == (9, pytest.approx(((gap < 0).sum() + 0.5) / 9))
-    everyone = paired(np.full(8, lost), np.arange(8.0))
-    assert (everyone.p, everyone.direction, everyone.median_difference) == (pytest.approx(2 / 2**8), 1, np.inf)
-    assert everyone.better.estimate == 0.0
+    for lane in range(9):
+        if lane in in_a or lane in in_b:
+            gap[lane] = 1e9 * ((lane in in_a) - (lane in in_b))
+    a[list(in_a)], b[list(in_b)] = lost, lost
+    found = paired(a, b)
+    assert found.p == pytest.approx(by_enumeration(gap), abs=1e-8)
+    assert (found.n, found.better.estimate) == (9, pytest.approx(((gap < 0) + 0.5 * (gap == 0)).mean()))
+    if len(in_a) == 9:
+        assert (found.direction, found.median_difference, found.better.estimate) == (1, np.inf, 0.0)
 
 
-def test_variance_ratio_ends_where_morgans_test_just_rejects():
-    """At a bound λ, a + √λ b and a − √λ b have the critical correlation; at the ratio itself they have none."""
-    rng = np.random.default_rng(3)
-    common = rng.normal(size=25)
-    a, b = common + 0.5 * rng.normal(size=25), 2 * common + rng.normal(size=25)
-    found = variance_ratio(a, b, 0.05)
-    assert (found.ratio.estimate, found.ratio.n) == (pytest.approx(np.var(a) / np.var(b)), 25)
+@pytest.mark.parametrize("own", [0.3, 2.0])
+@pytest.mark.parametrize("level", LEVELS)
+def test_variance_ratio_ends_where_morgans_test_just_rejects(own, level):
+    """Var a = λ Var b if a + √λ b and a − √λ b are uncorrelated: p is the level at both bounds, r is 0 between them."""
+    shared, steps = sample(25), np.arange(25.0)
+    a, b = shared + own * np.cos(steps**2), 2 * shared + np.sin(3 + steps**3)
+    found = variance_ratio(a, b, level)
+    assert (found.ratio.estimate, found.ratio.n) == (pytest.approx(np.var(a) / np.var(b), rel=1e-8), 25)
 
-    def t_of(ratio):
-        r = np.corrcoef(a + ratio**0.5 * b, a - ratio**0.5 * b)[0, 1]
-        return r * (23 / (1 - r * r)) ** 0.5
+    def correlation(ratio):
+        return stats.pearsonr(a + ratio**0.5 * b, a - ratio**0.5 * b)
 
-    assert t_of(found.ratio.estimate) == pytest.approx(0, abs=1e-9)
-    assert t_of(found.ratio.low) == pytest.approx(2.068658, rel=1e-5)  # t with 23 degrees of freedom, 95 %
-    assert t_of(found.ratio.high) == pytest.approx(-2.068658, rel=1e-5)
-    ranks = [stats.rankdata(x) for x in (a + b, a - b)]
-    r = np.corrcoef(*ranks)[0, 1]
-    assert found.p == pytest.approx(2 * stats.t.sf(abs(r) * (23 / (1 - r * r)) ** 0.5, 23))
-
-
-# ---------------------------------------------------------------------- many tests, middle halves
+    assert correlation(found.ratio.estimate).statistic == pytest.approx(0, abs=1e-9)
+    for bound, sign in ((found.ratio.low, 1), (found.ratio.high, -1)):
+        assert correlation(bound).pvalue == pytest.approx(level, rel=1e-8, abs=0)
+        assert np.sign(correlation(bound).statistic) == sign
+    assert found.p == pytest.approx(stats.spearmanr(a + b, a - b).pvalue)
 
 
-def test_holm_by_hand():
-    """Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, and never smaller than the one before."""
-    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    np.testing.assert_allclose(holm([0.6, 0.9]), [1.0, 1.0])
-    np.testing.assert_allclose(holm([0.02]), [0.02])
-    np.testing.assert_allclose(holm([0.01, 0.01, 0.5]), [0.03, 0.03, 0.5])
-
-
-def test_holms_numbers_are_below_a_level_exactly_where_the_procedure_rejects():
-    for seed in range(20):
-        p = np.random.default_rng(seed).random(6) ** 3
-        for level in (0.01, 0.05, 0.2):
-            rejected, order = set(), np.argsort(p)
-            for step, which in enumerate(order):
-                if p[which] > level / (6 - step):
-                    break
-                rejected.add(int(which))
-            assert set(np.flatnonzero(holm(p) <= level).tolist()) == rejected
+# ---------------------------------------------------------------------- middle halves
 
 
 def test_the_middle_half_is_the_trimmed_mean():

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from scipy import stats
 from algorithms.rule import Promise
 from algorithms.rules import td
 from harness.judging.claims import Claim, Setting
-from harness.judging.ledger import Entry, exit_code, judge
+from harness.judging.ledger import exit_code, judge
 from harness.judging.statistics import Interval, Sprt
-from harness.judging.verdicts import Verdict, agrees, below, confirmed, exactly, largest, seldom
+from harness.judging.verdicts import Verdict, agrees, below, confirmed, exactly, largest, seldom, unlikely
 from harness.runs.job import Job
 from harness.runs.spec import Request
 from tests.harness.runs.lanes import spec
@@ -28,14 +29,27 @@ def agreeing(error, margin, words=""):
 # ---------------------------------------------------------------------- one verdict
 
 
+def keeps_its_margin(check):
+    for margin in (0.5, -0.95):  # an error, a slope
+        for number in (np.nextafter(margin, -1), margin):
+            assert check(number, margin, "").verdict is PASS
+        for number in (np.nextafter(margin, 1), np.nan, np.inf):
+            assert check(number, margin, "").verdict is FAIL
+
+
 @pytest.mark.parametrize("check", [exactly, agreeing])
 def test_a_number_passes_up_to_its_margin_and_nan_never_does(check):
-    assert check(0.5, 0.5, "").verdict is PASS
-    assert check(np.nextafter(0.5, 1), 0.5, "").verdict is FAIL
-    assert check(-0.96, -0.95, "").verdict is PASS  # a slope
-    assert check(-0.94, -0.95, "").verdict is FAIL
-    for broken in (np.nan, np.inf):
-        assert check(broken, 0.5, "").verdict is FAIL
+    keeps_its_margin(check)
+
+
+def test_a_check_that_passes_where_a_number_is_none_is_seen():
+    with pytest.raises(AssertionError):
+        keeps_its_margin(lambda error, margin, words: exactly(error if error > margin else margin, margin, words))
+
+
+@pytest.mark.parametrize(("p", "verdict"), [(0.01, FAIL), (0.0101, PASS), (np.nan, FAIL)])
+def test_a_p_value_passes_above_its_level(p, verdict):
+    assert unlikely(p, 0.01, 9, "").verdict is verdict
 
 
 def test_exact_and_sampled_checks_keep_what_they_weighed():
@@ -71,6 +85,15 @@ def test_below_passes_at_the_upper_end_and_fails_at_the_lower(low, estimate, hig
     assert (found.margin, found.n, found.false_alarm) == (0.5, 9, 1e-3)
 
 
+AROUND_0 = product((-np.inf, -1.0, 0.0, 1.0), (-1.0, 0.0, 1.0), (-1.0, 0.0, 1.0, np.inf))
+
+
+@pytest.mark.parametrize(("low", "estimate", "high"), [each for each in AROUND_0 if sorted(each) == list(each)])
+def test_the_whole_interval_decides(low, estimate, high):
+    expected = PASS if high <= 0 else FAIL if low > 0 else INCONCLUSIVE
+    assert below(Interval(estimate, low, high, 9), 0.0, 0.01, "").verdict is expected
+
+
 def test_an_open_verdict_says_how_many_seeds_would_settle_it():
     """Half the width is ¼, the estimate ⅛ from the margin: the width must halve, so lanes times four, and one."""
     found = below(Interval(0.25, 0.0, 0.5, 9), 0.375, 1e-3, "")
@@ -92,6 +115,25 @@ def test_seldom_counts_the_lanes_that_the_test_used_and_no_others():
     found = seldom(test, [False] * 3, "")
     assert (found.verdict, found.n) == (INCONCLUSIVE, 3)
     assert found.needed == test.lanes_if_clean
+
+
+@pytest.mark.parametrize(
+    ("lanes", "verdict", "used", "needed"),
+    [
+        ("xx......", FAIL, 2, None),
+        ("........", PASS, 4, None),
+        ("...", INCONCLUSIVE, 3, 4),
+        ("x......", INCONCLUSIVE, 7, 4),
+        ("x.......", PASS, 8, None),
+        ("x.x.x...", FAIL, 5, None),
+    ],
+)
+def test_seldom_by_hand(lanes, verdict, used, needed):
+    """One failure weighs log 5, a clean lane log(5/9); FAIL is at log 18, PASS at log(2/19)."""
+    test = Sprt(good=0.1, bad=0.5, false_alarm=0.05, miss=0.1, most=8)
+    found = seldom(test, [each == "x" for each in lanes], "")
+    assert (found.verdict, found.n, found.needed) == (verdict, used, needed)
+    assert found.estimate == lanes[:used].count("x") / used
 
 
 def test_a_second_fail_stands_with_its_own_numbers_and_the_product_of_the_rates():
@@ -157,6 +199,13 @@ def test_a_fail_is_looked_at_again_on_evidence_from_another_seed():
         assert asked == seed == evidence_seed
         assert false_alarm == 1e-3
     assert toy.shown[0][2] != toy.shown[1][2]
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("FRESH", 0), ("ALARMS", ())])
+def test_a_second_look_at_the_same_seed_and_none_at_all_are_seen(monkeypatch, name, wrong):
+    monkeypatch.setattr(f"harness.judging.ledger.{name}", wrong)
+    with pytest.raises(AssertionError):
+        test_a_fail_is_looked_at_again_on_evidence_from_another_seed()
 
 
 def test_the_second_look_runs_lanes_of_its_own():
@@ -231,36 +280,15 @@ def test_an_exact_fail_stands_at_once(monkeypatch):
     assert (entry.status, entry.finding.false_alarm, calls) == ("FAIL", 0.0, [7])
 
 
-def test_what_a_rule_did_not_promise_is_not_run():
-    toy = Toy(FAIL, rule=td, promise=Promise.STABLE)
-    assert judged(toy) == ["NOT PROMISED"]
-    assert toy.asked == []
+@pytest.mark.parametrize("promise", Promise)
+def test_what_a_rule_did_not_promise_is_not_run(promise):
+    toy = Toy(PASS, rule=td, promise=promise)
+    assert judged(toy) == ["PASS" if promise in td.promises else "NOT PROMISED"]
+    assert toy.asked == ([7] if promise in td.promises else [])
+    assert 0 < len(td.promises) < len(Promise)
 
 
-# ---------------------------------------------------------------------- exit codes
-
-
-def entry(verdict=None, error="", **rest):
-    finding = None if verdict is None else replace(exactly(0.0, 0.5, ""), verdict=verdict)
-    return Entry(Claim("x/y", "", "", lambda setting: None, **rest), finding, "", error)
-
-
-@pytest.mark.parametrize(
-    ("entries", "code"),
-    [
-        ([entry(PASS), entry(Verdict.VACUOUS)], 0),
-        ([entry(PASS), entry()], 0),  # one of two was not promised
-        ([entry(error="x"), entry(FAIL), entry(PASS)], 5),  # broken before failed
-        ([entry(error="x", figure=True), entry(PASS)], 5),
-        ([entry(FAIL, figure=True), entry(INCONCLUSIVE, figure=True), entry(PASS)], 0),
-        ([entry(FAIL, figure=True), entry(INCONCLUSIVE)], 3),
-        ([entry(FAIL, control=True), entry(FAIL)], 1),
-        ([entry(INCONCLUSIVE, control=True), entry(PASS)], 1),  # missed
-        ([entry(INCONCLUSIVE), entry(PASS, control=True)], 1),
-    ],
-)
-def test_exit_codes_of_what_the_table_shows(entries, code):
-    assert exit_code(entries) == code
+# ---------------------------------------------------------------------- numbers
 
 
 def test_a_finding_comes_back_from_json_as_it_went():

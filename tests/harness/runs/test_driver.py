@@ -79,6 +79,12 @@ def test_a_worker_that_dies_twice_at_one_cohort_has_failed_at_it(tmp_path):
     assert max(Counter(tried).values()) == 2
 
 
+def test_a_driver_that_tries_a_third_time_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver, "DEATHS", 3)
+    with pytest.raises(AssertionError):
+        test_a_worker_that_dies_twice_at_one_cohort_has_failed_at_it(tmp_path)
+
+
 class Wide(InProcess):
     """Forty workers that never finish before they are asked."""
 

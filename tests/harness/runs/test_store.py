@@ -86,22 +86,15 @@ def broken_stores(folder: Path):
     db.execute("CREATE TABLE x (y)")
     db.commit()
     db.close()
-    other = folder / "other.sqlite"
-    db = sqlite3.connect(other)
-    db.execute("CREATE TABLE recipes (name)")
-    db.commit()
-    db.close()
-    versioned = folder / "versioned.sqlite"
-    db = sqlite3.connect(versioned)
-    db.execute("PRAGMA user_version=1")
-    db.execute("CREATE TABLE stamps (name)")
-    db.commit()
-    db.close()
+    others = [folder / f"other-{version}.sqlite" for version in range(5)]  # numbers that an old store of ours may have
+    for version, other in enumerate(others):
+        with closing(sqlite3.connect(other)) as db, db:
+            db.execute("CREATE TABLE recipes (name)")
+            db.execute(f"PRAGMA user_version={version}")
     return {
-        versioned: "is a database of something else",
+        **dict.fromkeys(others, "is a database of something else"),
         text: "it is not a dgtd store: name another file",
         newer: "has schema 99, and this version knows",
-        other: "is a database of something else",
         Path("/proc/no/s.sqlite"): "can't be opened",
         folder: "can't be opened",
     }
