@@ -7,8 +7,8 @@ from algorithms.fast import network_kernels
 
 MODULES = (
     "algorithms.draws", "algorithms.replay", "algorithms.fast.kernels",
-    "algorithms.fast.network_kernels", "algorithms.fast.batch_passes", "algorithms.fast.batch_values",
-    "algorithms.fast.choosing", "algorithms.fast.network_batches", "algorithms.optimisers",
+    "algorithms.fast.network_kernels", "algorithms.fast.batch_passes", "algorithms.fast.acting",
+    "algorithms.fast.network_batches", "algorithms.optimisers",
     "harness.oracle.moment_kernels", "harness.worlds.cartpole", "harness.runs.bookkeeping",
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms.activations import ACTIVATIONS
 from algorithms.compiling import (
     FASTMATH,
     Flag,
@@ -45,7 +46,7 @@ from algorithms.fast.kernels import (
 )
 from algorithms.fast.network_heads import Atoms, at_the_head, atoms_of
 
-TANH, RELU, SILU, SOFTPLUS = range(4)
+TANH, RELU, SILU, SOFTPLUS = map(ACTIVATIONS.index, ("tanh", "relu", "silu", "softplus"))
 
 
 class Network(NamedTuple):

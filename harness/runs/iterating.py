@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.checks import Floats, shape
-from algorithms.fast.choosing import Choice
+from algorithms.fast.acting import Choice
 from algorithms.fast.network_batches import Lesson
 from algorithms.fast.small import SmallEngine
 from algorithms.policy_iteration import Evaluators
