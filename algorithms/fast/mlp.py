@@ -28,12 +28,13 @@ from torch import Tensor
 from algorithms.activations import activation
 from algorithms.batch import Batch
 from algorithms.checks import Floats
-from algorithms.fast.heads import Head, temporal_difference
+from algorithms.fast.heads import Head
 from algorithms.fast.network_batches import Lesson, Update
 from algorithms.fast.one_transition import OneTransition, as_one_vector, one_vector
 from algorithms.fast.small import Layered, Shape, SmallEngine, has_compiled_head
-from algorithms.fast.tensors import Parts, TensorBatch, step_factors
+from algorithms.fast.tensors import TensorBatch, step_factors
 from algorithms.rule import Rule
+from algorithms.step import Parts, temporal_difference
 from algorithms.targets import Target
 
 Weights = list[Tensor]
