@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-from algorithms.compiling import Compiled
 from algorithms.fast import network_kernels
+from algorithms.fast.compiling import Compiled
 
 MODULES = (
     "algorithms.draws", "algorithms.replay", "algorithms.fast.kernels",

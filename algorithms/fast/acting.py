@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from algorithms.checks import Floats, Integers
-from algorithms.compiling import FASTMATH, Flags1, Floats1, Floats2, Integer, Integers1, Number, compiled, inlined
+from algorithms.fast.compiling import FASTMATH, Flags1, Floats1, Floats2, Integer, Integers1, Number, compiled, inlined
 from algorithms.fast.network_heads import VALUE, mean_of
 from algorithms.fast.network_kernels import apply_activation
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from algorithms.compiling import FASTMATH, Flag, Floats1, Integer, Integers2, helper, inlined
 from algorithms.fast import network_heads
+from algorithms.fast.compiling import FASTMATH, Flag, Floats1, Integer, Integers2, helper, inlined
 from algorithms.fast.kernels import Sample
 from algorithms.fast.network_heads import VALUE, atoms_of
 from algorithms.fast.tiles import apart

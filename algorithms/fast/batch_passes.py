@@ -15,9 +15,9 @@ import numpy as np
 from numba import types
 
 from algorithms.checks import Floats, Integers
-from algorithms.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, helper, inlined
 from algorithms.fast import batch_heads
 from algorithms.fast.batch_heads import Setup, Steps
+from algorithms.fast.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, helper, inlined
 from algorithms.fast.elementary import sigmoid
 from algorithms.fast.kernels import RuleFunction, Samples
 from algorithms.fast.network_heads import Atoms

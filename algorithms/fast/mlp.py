@@ -25,9 +25,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.activations import activation
 from algorithms.batch import Batch
 from algorithms.checks import Floats
+from algorithms.fast.activations import activation
 from algorithms.fast.heads import Head
 from algorithms.fast.network_batches import Lesson, Update
 from algorithms.fast.one_transition import OneTransition, as_one_vector, one_vector

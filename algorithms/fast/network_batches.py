@@ -12,8 +12,8 @@ import numpy as np
 from numba import types
 
 from algorithms.checks import Floats, Integers, finite
-from algorithms.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
 from algorithms.fast.compiled_loop import rule_as_data
+from algorithms.fast.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
 from algorithms.fast.kernels import Lookup, RuleFunction, Sample, Samples, project
 from algorithms.fast.network_heads import at_the_head, atoms_of
 from algorithms.fast.network_kernels import Network, collect, descend, forward, room, units_of

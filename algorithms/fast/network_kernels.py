@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.activations import ACTIVATIONS
-from algorithms.compiling import (
+from algorithms.draws import Sampling, draw
+from algorithms.fast.activations import ACTIVATIONS
+from algorithms.fast.compiling import (
     FASTMATH,
     Flag,
     Floats1,
@@ -30,7 +31,6 @@ from algorithms.compiling import (
     helper,
     inlined,
 )
-from algorithms.draws import Sampling, draw
 from algorithms.fast.elementary import EXACT, sigmoid, tanh
 from algorithms.fast.kernels import (
     Lanes,

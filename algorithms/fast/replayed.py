@@ -13,9 +13,9 @@ from typing import Any, Unpack
 import numpy as np
 import torch
 
-from algorithms.activations import ACTIVATIONS
 from algorithms.checks import Floats
 from algorithms.fast import acting, batch_heads, network_heads
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.batch_passes import BatchPass
 from algorithms.fast.compiled_loop import rule_as_data
 from algorithms.fast.kernels import Samples

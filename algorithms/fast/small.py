@@ -16,10 +16,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from algorithms.activations import ACTIVATIONS
 from algorithms.batch import Batch
 from algorithms.checks import Floats, at_least, finite, shape
 from algorithms.fast import kernels, network_heads, network_kernels
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.compiled_loop import CompiledLoop
 from algorithms.fast.linear import batch_as_data
 from algorithms.names import look_up

@@ -63,7 +63,7 @@ def compare(
     from dataclasses import replace
 
     from algorithms.names import look_up
-    from algorithms.published import PUBLISHED
+    from algorithms.rules import PUBLISHED
     from algorithms.stepping import check_steps
     from harness.commands.carry_out import carried_out
     from harness.commands.progress import progress

@@ -66,7 +66,7 @@ def run(
 ) -> int:
     """Run one rule on one problem; lanes that are stored already are not run again."""
     from algorithms.names import look_up
-    from algorithms.published import PUBLISHED
+    from algorithms.rules import PUBLISHED
     from harness.commands.progress import progress
     from harness.plugins import find_problem
     from harness.runs.cohort import made_of
@@ -130,7 +130,7 @@ def run(
 
 def _in_a_world(world: str, kind: str, rule: str, options: dict[str, Any]) -> Callable[..., RunSpec]:
     """Makes runs of a learner there, with the settings of its module where none are given."""
-    from algorithms.published import PUBLISHED
+    from algorithms.rules import PUBLISHED
     from harness.compare import agents, policy_iteration
 
     module: Any = agents if kind == "agent" else policy_iteration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from algorithms.checks import whole
-from algorithms.published import PUBLISHED
+from algorithms.rules import PUBLISHED
 from harness.runs.acting_spec import Control
 from harness.runs.rule_files import reference
 from harness.runs.spec import MOST_STEPS, Learner, Place, PredictorSpec, Probe, RunSpec, States

@@ -12,7 +12,7 @@ import numpy as np
 
 from algorithms.checks import positive, whole
 from algorithms.names import look_up
-from algorithms.published import PUBLISHED
+from algorithms.rules import PUBLISHED
 from algorithms.targets import target_class
 from harness.compare import agents, policy_iteration
 from harness.compare.agents import run_spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.published import PUBLISHED
+from algorithms.rules import PUBLISHED
 from algorithms.targets import target_class
 from harness.runs.acting_spec import Iteration
 from harness.runs.rule_files import reference

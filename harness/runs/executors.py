@@ -15,7 +15,7 @@ from multiprocessing import get_context, parent_process
 from typing import Any
 
 from algorithms.checks import whole
-from algorithms.compiling import check_cache
+from algorithms.fast.compiling import check_cache
 from algorithms.names import unknown
 from harness.runs.timeouts import time_limit
 
@@ -107,7 +107,7 @@ def _ready(parent: int) -> None:
     _impatient()
     ends_with_parent(parent)
     import harness.runs.cohort  # noqa: F401  torch takes seconds, which are no task's
-    from algorithms.compiling import NO_CACHE
+    from algorithms.fast.compiling import NO_CACHE
 
     warnings.filterwarnings("ignore", NO_CACHE)  # the parent has said so
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms.activations import ACTIVATIONS
 from algorithms.checks import Floats
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.names import look_up, unknown
 from harness.oracle.problem import Problem
 from harness.plugins import answering

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from algorithms.published import PUBLISHED
+from algorithms.rules import PUBLISHED
 from harness.compare.control import ControlContest, Entrant, Sweep, choose, weigh
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding

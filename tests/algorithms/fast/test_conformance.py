@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.activations import ACTIVATIONS
 from algorithms.batch import Batch
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.linear import directions as linear_directions
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.module import ModuleEngine

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.activations import ACTIVATIONS
 from algorithms.batch import Batch
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.one_transition import OneTransition, as_one_vector
 from algorithms.rule import Cotangents, rule
