@@ -2,7 +2,8 @@
 
 The arithmetic is the mlp engine's (see mlp._forward and mlp._backward), on its stack of rows [x; x'; R], B of each; a
 learner without w has no R, and its next predictions come from weights of their own. A lane is finished before the next
-is begun, so that what it needs stays in the cache.
+is begun, so that what it needs stays in the cache. Measured at 4-64-64-80, batch 32, 30 lanes: 2.0 to 2.3
+times as fast as the mlp engine's own products.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class BatchLearner:
 
 
 # Weights times transitions from which one update is faster as matrix products over the batch: at 64-128-128-50 between
-# 1.0 and 2.0 million with one lane, 0.1 and 0.5 with twelve; at 64-512-512-50 and 32 transitions by a factor of three.
+# 1.0 and 2.0 million with one lane, 0.1 and 0.5 with twelve; at 64-512-512-50 and 32 transitions by 1.4 to 1.9.
 # The number of lanes does not decide: a lane's numbers must not depend on it (docs/measuring.md, "The small engine").
 LARGEST_COMPILED = 1_000_000
 
