@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from algorithms.exports import lazily
+from algorithms.names import lazily
 
 if TYPE_CHECKING:
     from algorithms import rules

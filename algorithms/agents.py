@@ -29,6 +29,8 @@ from algorithms.rule import Rule
 from algorithms.state import State, joined, part_of, refill
 from algorithms.targets import Target
 
+Engine = ReplayEngine | ReplayModule
+
 
 @dataclass(frozen=True)
 class Agent:
@@ -52,11 +54,9 @@ class Agent:
         for name in (self.theta, self.w):
             look_up("optimiser", name, OPTIMISERS)
 
-    def engine(
-        self, observations: int, actions: int, dtype: torch.dtype = torch.float32
-    ) -> ReplayEngine | ReplayModule:
+    def engine(self, observations: int, actions: int, dtype: torch.dtype = torch.float32) -> Engine:
         """Its networks in a world."""
-        made: ReplayEngine | ReplayModule
+        made: Engine
         if self.network is not None:
             made = ReplayModule(self.rule, self.network, observations, self.target, self.metric, dtype, actions)
         else:
@@ -74,7 +74,7 @@ class Agent:
 class Players:
     """Lanes of one agent: weights, a frozen copy if it has one, and optimisers. `act` and `learn` are all they do."""
 
-    def __init__(self, agent: Agent, engine: ReplayEngine | ReplayModule, weights: Any, alpha: Any, beta: Any) -> None:
+    def __init__(self, agent: Agent, engine: Engine, weights: Any, alpha: Any, beta: Any) -> None:
         self.agent, self.engine = agent, engine
         self.theta, self.w = weights, np.zeros_like(weights)
         self.frozen = weights.copy() if agent.frozen else None

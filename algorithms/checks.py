@@ -10,6 +10,10 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
+class InterruptedByUser(KeyboardInterrupt):
+    """A real Ctrl-C: raised by the harness's signal handlers only. Whoever catches what a rule raises lets it pass."""
+
+
 def positive(name: str, value: ArrayLike) -> None:
     """Every entry is finite and above 0."""
     array = _numbers(name, value)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.compiling import Flag, Flags1, Floats1, Integers1, Integers2, Streams, compiled, inlined
+from algorithms.fast.compiling import Flag, Flags1, Floats1, Integers1, Integers2, Streams, compiled, inlined
 
 
 class Sampling(NamedTuple):

@@ -10,7 +10,7 @@ import math
 import random
 import textwrap
 from collections.abc import Callable
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
@@ -34,13 +34,6 @@ class FormulaError(ValueError):
 def for_anything(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, in which numpy's functions, min and max take floats, arrays and tensors alike."""
     return rewired(function, _instead_of) if isinstance(function, FunctionType) else function
-
-
-def compiled_with_helpers(function: Callable[..., Any], compile_: Callable[[Any], Any]) -> Any:
-    """The function compiled, and with it the functions of the user's that it calls."""
-    if isinstance(function, FunctionType):
-        function = rewired(function, lambda value: value, compile_)
-    return compile_(function)
 
 
 def check_formula(name: str, function: Callable[..., Any]) -> None:
@@ -71,9 +64,6 @@ def _is_arithmetic(function: FunctionType) -> bool:
 
 def _global(function: FunctionType, name: str) -> Any:
     return function.__globals__.get(name, getattr(builtins, name, None))
-
-
-# ---------------------------------------------------------------------- reading a rule's source
 
 
 class _Reader(ast.NodeVisitor):
@@ -141,9 +131,6 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-# ---------------------------------------------------------------------- numpy on tensors
-
-
 def rewired(
     function: FunctionType,
     instead: Callable[[Any], Any],
@@ -185,7 +172,7 @@ def _instead_of(value: Any) -> Any:
     if value is np:
         return _Numpy()
     if value is min or value is max:
-        return _smallest if value is min else _largest
+        return partial(_folded, "minimum" if value is min else "maximum")
     name = getattr(value, "__name__", "")
     return on_anything(name) if name in FUNCTIONS and value is getattr(np, name) else value
 
@@ -221,9 +208,5 @@ def _is_tensor(value: Any) -> bool:
     return hasattr(value, "requires_grad")  # torch is not imported to find out
 
 
-def _smallest(*values: Any) -> Any:
-    return reduce(on_anything("minimum"), values)
-
-
-def _largest(*values: Any) -> Any:
-    return reduce(on_anything("maximum"), values)
+def _folded(name: str, *values: Any) -> Any:
+    return reduce(on_anything(name), values)

@@ -1,8 +1,11 @@
-"""Error messages for unknown names: they suggest the nearest known name."""
+"""Names: a package's own, imported when they are first asked for, and errors that suggest the nearest known one."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -20,3 +23,15 @@ def look_up(kind: str, name: str, table: Mapping[str, T]) -> T:
     if name not in table:
         raise unknown(kind, name, table)
     return table[name]
+
+
+def lazily(package: str, places: dict[str, str]) -> Callable[[str], Any]:
+    """A package's `__getattr__`; `places` says which module has a name ('' for a module of that name)."""
+
+    def get(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = places[name]
+        return getattr(import_module(f"{package}.{module}"), name) if module else import_module(f"{package}.{name}")
+
+    return get

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from algorithms.checks import Floats, positive
-from algorithms.compiling import FASTMATH, compiled, inlined
+from algorithms.fast.compiling import FASTMATH, compiled, inlined
 from algorithms.names import look_up
 from algorithms.state import State, refill
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import Floats, Integers, whole
-from algorithms.fast import batch_values
-from algorithms.fast.choosing import Choice, Exploration, choose, encoded
+from algorithms.fast import acting
+from algorithms.fast.acting import Choice, Exploration, choose, encoded
 from algorithms.fast.network_batches import Lesson, Update, learner_for
 from algorithms.fast.small import SmallEngine
 
@@ -37,7 +37,7 @@ class Evaluators:
         self.died: Integers = np.full(lanes, -1)
         self._learner = learner_for(engine, batch)
         net = engine.network
-        self._stack = batch_values.Stack(net.width, net.activation, net.head, 1, net.support)
+        self._stack = acting.Stack(net.width, net.activation, net.head, 1, net.support)
         self._room = np.empty((3, net.width.max())), np.empty(len(net.support)), np.empty(1)
         self._all: NDArray[np.bool_] = np.ones(lanes, dtype=np.bool_)
 
@@ -49,7 +49,7 @@ class Evaluators:
         """[lanes, actions]: what the policy's network says of each action at x [lanes, k]."""
         at = [self.inputs(x, np.full(len(x), action)) for action in range(self.actions)]
         flat = self.policy[:, 0]
-        return np.stack([batch_values.values(flat, each, self._stack)[:, 0] for each in at], axis=1)
+        return np.stack([acting.values(flat, each, self._stack)[:, 0] for each in at], axis=1)
 
     def act(self, x: Floats, explore: Floats, choice: Floats, behave: float = 0.0) -> Choice:
         """Actions, their ratios ρ = π/b, the greedy value; explore and choice  [rows]: each lane's own draws.

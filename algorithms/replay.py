@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import whole
-from algorithms.compiling import Floats2, Integer, Integers2, Singles3, Streams, compiled
 from algorithms.draws import uniform
+from algorithms.fast.compiling import Floats2, Integer, Integers2, Singles3, Streams, compiled
 from algorithms.state import State, refill
 
 

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algorithms.checks import Floats
+from algorithms.checks import Floats, InterruptedByUser
 from algorithms.digest import digest
 from algorithms.formulas import check_formula, for_anything
-from algorithms.interrupt import InterruptedByUser
 from algorithms.names import unknown
 
 

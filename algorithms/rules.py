@@ -13,12 +13,13 @@ Scalar or distributional, linear or nonlinear, prediction or control: the rules 
 import inspect
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from algorithms.checks import at_least, within
 from algorithms.names import look_up
 from algorithms.rule import ALL, Cotangents, Promise, Rule, named, rule
 
-__all__ = ["ALL", "FAMILIES", "Cotangents", "Promise", "Rule", "find_rule", "rule"]
+__all__ = ["ALL", "FAMILIES", "PUBLISHED", "Cotangents", "Promise", "Rule", "find_rule", "rule"]
 
 _COST = Promise.LINEAR_COST
 
@@ -108,6 +109,21 @@ def tdrc(kappa: float = 1.0) -> Rule:
 
 RULES: dict[str, Rule] = {r.name: r for r in (gtd2, tdc, gtd2_sb, tdc_sb, td, residual_gradient)}
 FAMILIES: dict[str, Callable[..., Rule]] = {"greedy_gq": greedy_gq, "tdrc": tdrc}
+
+
+class Published(NamedTuple):
+    """A published agent: the words that its name stands for, its row in the table of agents.py."""
+
+    rule: str
+    target: str
+    metric: str
+    frozen: int
+
+
+PUBLISHED = {
+    "dqn": Published("td", "value", "cramer", 500),  # Mnih et al. 2015, with the squared error
+    "c51": Published("td", "cdf", "kl", 500),  # Bellemare et al. 2017
+}
 
 _CALL = re.compile(r"(?P<name>\w+)(\((?:(?P<key>\w+)\s*=\s*)?(?P<value>[^()=]+)\))?")
 

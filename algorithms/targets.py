@@ -52,6 +52,11 @@ class Shift:
         if self.row.size and not (self.row.min() >= 0 and self.row.max() < n):
             raise ValueError(f"shift.row must be in [0, {n - 1}], got {self.row.min()} … {self.row.max()}")
 
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """row, weight, constant."""
+        return self.row, self.weight, self.constant
+
     def take(self, index: Any) -> Shift:
         """The shifts of some of the transitions."""
         return Shift(self.row[index], self.weight[index], self.constant[index])

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from algorithms.interrupt import InterruptedByUser
+from algorithms.checks import InterruptedByUser
 from algorithms.names import look_up, unknown
 from harness.oracle.problem import Problem
 

@@ -2,13 +2,13 @@
 
 from importlib import import_module
 
-from algorithms.compiling import Compiled
 from algorithms.fast import network_kernels
+from algorithms.fast.compiling import Compiled
 
 MODULES = (
     "algorithms.draws", "algorithms.replay", "algorithms.fast.kernels",
-    "algorithms.fast.network_kernels", "algorithms.fast.batch_passes", "algorithms.fast.batch_values",
-    "algorithms.fast.choosing", "algorithms.fast.network_batches", "algorithms.optimisers",
+    "algorithms.fast.network_kernels", "algorithms.fast.batch_passes", "algorithms.fast.acting",
+    "algorithms.fast.network_batches", "algorithms.optimisers",
     "harness.oracle.moment_kernels", "harness.places.cartpole", "harness.runs.trainers.book",
 )  # fmt: skip
 

@@ -2,7 +2,8 @@
 
 The arithmetic is the mlp engine's (see mlp._forward and mlp._backward), on its stack of rows [x; x'; R], B of each; a
 learner without w has no R, and its next predictions come from weights of their own. A lane is finished before the next
-is begun, so that what it needs stays in the cache.
+is begun, so that what it needs stays in the cache. Measured at 4-64-64-80, batch 32, 30 lanes: 2.0 to 2.3
+times as fast as the mlp engine's own products.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from algorithms.checks import Floats
-from algorithms.compiling import FASTMATH, Floats1, Integer, Integers1, compiled, helper, inlined
+from algorithms.checks import Floats, Integers
 from algorithms.fast import batch_heads
-from algorithms.fast.batch_heads import Head, Setup, Steps
+from algorithms.fast.batch_heads import Setup, Steps
+from algorithms.fast.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, helper, inlined
 from algorithms.fast.elementary import sigmoid
-from algorithms.fast.kernels import RuleFunction
+from algorithms.fast.kernels import RuleFunction, Samples
+from algorithms.fast.network_heads import Atoms
 from algorithms.fast.network_kernels import RELU, SOFTPLUS, TANH, apply_activation
 from algorithms.fast.tiles import product
 from algorithms.replay import Transitions
@@ -163,14 +165,14 @@ def _backward(theta, w, net, whole, curvature, h, slope, bend, c, turned, g_thet
             _below(theta, w, layer, net, whole, curvature, slope, bend, c, turned)
 
 
-def _gradients(theta, w, boot, x, x_next, steps, net, setup, rule, head, room, y, top, g_theta, g_w, health):
+def _gradients(theta, w, boot, x, x_next, steps, net, setup, data, rule, atoms, room, y, top, g_theta, g_w, health):
     """y and top are the last layer's rows of A and of C, as matrices."""
     h, a, slope, bend, c, turned = room[H], room[A], room[SLOPE], room[BEND], room[C], room[TURNED]
     whole, curvature = setup.whole, setup.whole and setup.curvature
     for lane in range(theta.shape[0]):
         _enter(x[lane], x_next[lane], net, h)
         _forward(theta[lane], w[lane], boot[lane], net, setup, h, a, slope, bend)
-        if not batch_heads.at_the_head(lane, y, steps, setup, rule, head, top):
+        if not batch_heads.at_the_head(lane, y, steps, setup, data, rule, atoms, top):
             health[lane] = np.nan
         _backward(theta[lane], w[lane], net, whole, curvature, h, slope, bend, c, turned, g_theta[lane], g_w[lane])
 
@@ -178,8 +180,8 @@ def _gradients(theta, w, boot, x, x_next, steps, net, setup, rule, head, room, y
 def _kernel(number: Any) -> Any:
     cube, matrix = types.Array(number, 3, "C"), types.Array(number, 2, "C")
     return compiled(
-        matrix, matrix, matrix, cube, cube, Steps, Layout, Setup, RuleFunction, Head, matrix, matrix, matrix, matrix,
-        matrix, Floats1, fastmath=True, bare=True,
+        matrix, matrix, matrix, cube, cube, Steps, Layout, Setup, Samples, RuleFunction, Floats2, matrix, matrix,
+        matrix, matrix, matrix, Floats1, fastmath=True, bare=True,
     )(_gradients)  # fmt: skip
 
 
@@ -206,17 +208,29 @@ class BatchPass:
         self._y, self._top = (
             self._room[row, last : last + outs[-1]].reshape(-1, width[-1]) for row in (A, C)
         )  # fmt: skip
-        self._setup, self._head = setup, batch_heads.room(outputs)
+        self._setup, self._atoms = setup, np.zeros((len(Atoms._fields), outputs + 1))
 
     def gradients(
-        self, theta: Any, w: Any, boot: Any, drawn: Transitions, rule: object, g_theta: Any, g_w: Any
+        self,
+        theta: Any,
+        w: Any,
+        boot: Any,
+        drawn: Transitions,
+        pair: Integers,
+        data: Samples,
+        rule: object,
+        g_theta: Any,
+        g_w: Any,
     ) -> Floats:
-        """G_θ and G_w [lanes, d], averaged over the batches; [lanes]: not 0 where a number was not finite."""
+        """G_θ and G_w [lanes, d], averaged over the batches; [lanes]: not 0 where a number was not finite.
+
+        pair   [lanes, B]  which of the shifts in `data` is the transition's
+        """
         health = np.zeros(len(theta))
         x, x_next = (np.ascontiguousarray(part, dtype=theta.dtype) for part in (drawn.x, drawn.x_next))
-        steps = Steps(drawn.action, drawn.reward, drawn.discount)
+        steps = Steps(drawn.action, pair)
         _KERNELS[theta.dtype](
-            theta, w, boot, x, x_next, steps, self.layout, self._setup, rule, self._head, self._room, self._y,
-            self._top, g_theta, g_w, health,
+            theta, w, boot, x, x_next, steps, self.layout, self._setup, data, rule, self._atoms, self._room,
+            self._y, self._top, g_theta, g_w, health,
         )  # fmt: skip
         return health

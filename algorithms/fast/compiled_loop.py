@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numba as nb
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from algorithms.checks import Floats, Integers, finite, integers, shape, whole
 from algorithms.fast import kernels
-from algorithms.formulas import compiled_with_helpers
+from algorithms.formulas import rewired
 from algorithms.rule import Rule
 from algorithms.stepping import Constant, Schedule, check_steps
 from algorithms.table import Sampler, TransitionTable
@@ -203,7 +204,10 @@ def rule_as_data(rule: Rule, ratios: Floats) -> tuple[Floats, Address]:
         return np.array([rule.coefficients(rho) for rho in ratios]).reshape(-1, 3, 2), _no_rule()
     key = rule.source_hash
     if key not in _functions:
-        inner = compiled_with_helpers(rule.function, nb.njit)
+        function = rule.function
+        if isinstance(function, FunctionType):  # and with it the functions of the user's that it calls
+            function = rewired(function, lambda value: value, nb.njit)
+        inner = nb.njit(function)
 
         def plain(delta, u, rho):  # type: ignore[no-untyped-def]
             p, t, q = inner(delta, u, rho)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from algorithms.targets import CdfTarget, Shift, ValueTarget
+from algorithms.targets import CdfTarget, ValueTarget
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,3 @@ class CdfHead:
 
 
 Head = ValueHead | CdfHead
-
-
-def temporal_difference(shift: Shift, f: Tensor, f_next: Tensor) -> Tensor:
-    """δ = T f' + t − f."""
-    return shift.apply(f_next) - f

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from algorithms.compiling import (
+from algorithms.draws import Sampling, draw
+from algorithms.fast.compiling import (
     FASTMATH,
     Flag,
     Floats1,
@@ -28,7 +29,6 @@ from algorithms.compiling import (
     helper,
     inlined,
 )  # fmt: skip
-from algorithms.draws import Sampling, draw
 
 THREE = types.UniTuple(types.float64, 3)
 RULE_SIGNATURE = THREE(types.float64, types.float64, types.float64)

@@ -26,13 +26,15 @@ import torch
 from torch import Tensor
 
 from algorithms.batch import Batch
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.fast.heads import Head, temporal_difference
-from algorithms.fast.layers import Layered, Shape
+from algorithms.checks import Floats
+from algorithms.fast.activations import activation
+from algorithms.fast.heads import Head
+from algorithms.fast.network_batches import Lesson, Update
 from algorithms.fast.one_transition import OneTransition, as_one_vector, one_vector
-from algorithms.fast.small import SmallEngine, has_compiled_head
-from algorithms.fast.tensors import Parts, TensorBatch, step_factors
+from algorithms.fast.small import Layered, Shape, SmallEngine, has_compiled_head
+from algorithms.fast.tensors import TensorBatch, step_factors
 from algorithms.rule import Rule
+from algorithms.step import Parts, temporal_difference
 from algorithms.targets import Target
 
 Weights = list[Tensor]
@@ -70,7 +72,7 @@ class MlpEngine(Layered):
         self.dtype = dtype
         self._compiled = compiled and rule.linear and self.actions == 1 and has_compiled_head(target)
         self.head: Head = target.head(self.pinned)
-        self.activation = ACTIVATIONS[self.activation_name]
+        self.activation = activation(self.activation_name)
         self._buffers: dict[tuple[int, int], list[Tensor]] = {}
 
     def init(self, streams: Sequence[np.random.Generator]) -> Weights:
@@ -236,6 +238,35 @@ class MlpEngine(Layered):
             outputs = a[:, size : 2 * size].unflatten(-1, (self.actions, self.head.logits))
             following = self.head.means(outputs).argmax(-1)
         return torch.cat([data.action, following, data.action], 1)
+
+
+class TorchLearner:
+    """Does what BatchLearner does, by matrix products over the whole batch; κ is the rule's own.
+
+    Measured at 64-512-512-50 and 32 transitions: 1.4 times as fast with one lane, 1.9 with twelve.
+    """
+
+    def __init__(self, engine: SmallEngine) -> None:
+        self.engine = engine
+        self._twin = MlpEngine(
+            engine.rule, engine.sizes[:-1], engine.target, torch.from_numpy(np.empty(0, engine.dtype)).dtype,
+            activation=engine.activation_name, pinned=engine.pinned,
+        )  # fmt: skip
+
+    def learn(self, theta: Floats, w: Floats, lesson: Lesson, update: Update) -> None:
+        """θ and w of every lane, in place; a lane with a number that is not finite is dated, and left alone."""
+        engine = self.engine
+        shift = engine.target.shift(lesson.reward, lesson.discount)
+        batch = Batch(lesson.x, lesson.x_next, shift, lesson.rho)
+        layers, auxiliary = ([torch.from_numpy(layer) for layer in engine.layers(each)] for each in (theta, w))
+        parts = self._twin.step(layers, auxiliary, batch, update.alpha, update.beta)
+        sick = ~torch.isfinite(torch.stack([part.sum((1, 2)) for part in parts]).sum(0)).numpy()
+        update.died[sick & (update.died < 0)] = update.now
+        for each in (theta, w):
+            each[sick] = np.nan
+            if update.radius < np.inf:
+                norms = np.linalg.norm(each[:, 0], axis=1)
+                each *= np.minimum(1.0, update.radius / norms)[:, None, None]
 
 
 def _take(a: Tensor, chosen: Tensor, actions: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""The module engine: any nn.Module, with torch.func. Short and general; the reference for the other two."""
+"""The module engine: lanes of any nn.Module take the steps of step.py, and agents of one's own network theirs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import functional_call, grad, jvp, stack_module_state, vmap
+from torch.func import functional_call, grad, stack_module_state, vmap
 
 from algorithms.batch import Batch
 from algorithms.checks import at_least
-from algorithms.fast.heads import temporal_difference
-from algorithms.fast.tensors import Parts, TensorBatch, step_factors
+from algorithms.fast.tensors import TensorBatch, step_factors
 from algorithms.fast.traced import Traced
 from algorithms.rule import Rule
+from algorithms.step import Parameters, Parts, detached, parts_of, prediction_and_tangent, weighed
 from algorithms.targets import Shift
-
-Parameters = dict[str, Tensor]
 
 
 @contextmanager
@@ -117,7 +115,7 @@ class ModuleEngine:
         rho: Tensor,
         given: tuple[Tensor, ...],
     ) -> tuple[Tensor, Parts]:
-        """Σ p·f + t·g + q·u with the cotangents held constant: its gradient is (G_θ, G_w).
+        """What step.py differentiates, of one lane: its gradient is (G_θ, G_w).
 
         given   the action, and the next one if the batch says it  [batch]
         """
@@ -130,28 +128,23 @@ class ModuleEngine:
             y = outputs(parameters, x)
             return _chosen(y, given[0]) if given else y
 
-        still = {name: value.detach() for name, value in theta.items()}
-        y = f = u = None
-        if self.uses_w:  # without curvature u must not depend on θ: its tangent is taken at a detached θ
-            at = theta if self.rule.curvature else still
-            f, u = jvp(lambda parameters: self._head(taken(parameters)), (at,), (w,))[:2]
-        if f is None or u is None or not self.rule.curvature:
+        maps, y = Shift(*shift), None
+        if self.uses_w:
+            f, u = prediction_and_tangent(self.rule, lambda at: self._head(taken(at)), theta, w)
+        else:
             y = taken(theta)
             f = self._head(y)
-        u = torch.zeros_like(f) if u is None else u
-        maps = Shift(*shift)
-        f_next = self._head(outputs(frozen or (theta if self.follows else still), x_next))
+            u = torch.zeros_like(f)
+        f_next = self._head(outputs(frozen or (theta if self.follows else detached(theta)), x_next))
         if given:
             following = given[1] if len(given) > 1 else self._value(f_next.detach()).argmax(-1)
             f_next = _chosen(f_next, following)
-        delta = temporal_difference(maps, f, f_next)
-        p, t, q = self.rule(delta.detach(), u.detach(), rho)
-        parts = (delta.detach(), u.detach(), p, t, q)
+        parts = parts_of(self.rule, maps, f, f_next, u, rho)
         if self.metric == "kl" and y is not None:  # KL's cotangent, through softmax: the differences of p
+            p = parts[2]
             ends = torch.zeros_like(p[..., :1])
             return (torch.diff(p, dim=-1, prepend=ends, append=ends) * y).sum() / x.shape[0], parts
-        total = (p * f).sum() + (t * maps.apply(f_next)).sum() + (q * u).sum()
-        return total / x.shape[0], parts
+        return weighed(parts, maps, f, f_next, u), parts
 
 
 def _chosen(f: Tensor, action: Tensor) -> Tensor:

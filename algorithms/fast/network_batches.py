@@ -12,8 +12,8 @@ import numpy as np
 from numba import types
 
 from algorithms.checks import Floats, Integers, finite
-from algorithms.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
 from algorithms.fast.compiled_loop import rule_as_data
+from algorithms.fast.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
 from algorithms.fast.kernels import Lookup, RuleFunction, Sample, Samples, project
 from algorithms.fast.network_heads import at_the_head, atoms_of
 from algorithms.fast.network_kernels import Network, collect, descend, forward, room, units_of
@@ -89,14 +89,8 @@ class BatchLearner:
         self.engine = engine
         self._room = (np.zeros((2, 1, engine.weights), engine.dtype), *room(engine.network, engine.target.outputs + 1))
         self._function = rule_as_data(engine.rule, np.ones(1))[1]
-        self._shifts, self._ratios = _Kept(self._shift), _Kept(self._coefficients)
-
-    def _shift(self, keys: Floats) -> tuple[Any, ...]:
-        made = self.engine.target.shift(*keys.T)
-        return made.row, made.weight, made.constant
-
-    def _coefficients(self, keys: Floats) -> tuple[Any, ...]:
-        return (rule_as_data(self.engine.rule, keys[:, 0])[0],)
+        self._shifts = Kept(lambda keys: engine.target.shift(*keys.T).arrays)
+        self._ratios = Kept(lambda keys: (rule_as_data(engine.rule, keys[:, 0])[0],))
 
     def learn(self, theta: Floats, w: Floats, lesson: Lesson, update: Update) -> None:
         """θ and w of every lane, in place; a lane with a number that is not finite is dated, and left alone."""
@@ -109,12 +103,12 @@ class BatchLearner:
             lesson.x.reshape(-1, k), lesson.x_next.reshape(-1, k), row, weight, constant, engine.rule.linear,
             coefficients,
         ).of(engine.dtype)  # fmt: skip
-        lookup = Lookup(pair, ratio, lesson.rho.reshape(-1))
+        lookup = Lookup(pair.reshape(-1), ratio.reshape(-1), lesson.rho.reshape(-1))
         learn_lanes.of(engine.dtype)(theta, w, data, lookup, engine.network, self._function, update, *self._room)
 
 
 # Weights times transitions from which one update is faster as matrix products over the batch: at 64-128-128-50 between
-# 1.0 and 2.0 million with one lane, 0.1 and 0.5 with twelve; at 64-512-512-50 and 32 transitions by a factor of three.
+# 1.0 and 2.0 million with one lane, 0.1 and 0.5 with twelve; at 64-512-512-50 and 32 transitions by 1.4 to 1.9.
 # The number of lanes does not decide: a lane's numbers must not depend on it (docs/measuring.md, "The small engine").
 LARGEST_COMPILED = 1_000_000
 
@@ -130,12 +124,12 @@ def learner_for(engine: SmallEngine, batch: int) -> Learner:
     """The faster one for lessons of `batch` transitions."""
     if batch == 1 or engine.weights * batch <= LARGEST_COMPILED:
         return BatchLearner(engine)
-    from algorithms.fast.torch_batches import TorchLearner
+    from algorithms.fast.mlp import TorchLearner  # mlp.py imports this module, and torch: a second
 
     return TorchLearner(engine)
 
 
-class _Kept:
+class Kept:
     """Rows of arrays by the two numbers that they are made from, made when they are first asked for.
 
     A world with few rewards asks for a handful; with many, the table is begun anew when it is full.
@@ -149,33 +143,33 @@ class _Kept:
         self.arrays: tuple[Any, ...] = ()
 
     def find(self, first: Floats, second: Floats) -> Integers:
-        """The row of each pair."""
-        first, second = np.ravel(first), np.ravel(second)
-        out = np.empty(len(first), dtype=np.int64)
-        if not _rows(self._keys, first, second, out):
-            self._add(np.unique(np.stack([first, second], axis=1), axis=0))
-            _rows(self._keys, first, second, out)
-        return out
+        """The row of each pair, in an array of their shape."""
+        out = np.empty(first.size, dtype=np.int64)
+        given = np.stack([first.ravel(), second.ravel()], axis=1)
+        if not _rows(self._keys, given, out):
+            finite("rewards, discounts and ratios", given)
+            here, asked = (keys.view(complex)[:, 0] for keys in (self._keys, given))
+            new = np.setdiff1d(asked, here)
+            if len(here) + len(new) > self.FULL:  # then as they are asked for: to sort and search them takes longer
+                self._keys, self.arrays = given, self._make(given)
+                return np.arange(first.size).reshape(first.shape)
+            self._add(new.view(float).reshape(-1, 2))
+            _rows(self._keys, given, out)
+        return out.reshape(first.shape)
 
-    def _add(self, asked: Floats) -> None:
-        """Those of the pairs that are not here yet; if all do not fit, only what is asked for stays."""
-        finite("rewards, discounts and ratios", asked)
-        here = set(map(tuple, self._keys.tolist()))
-        new = np.array([pair for pair in asked.tolist() if tuple(pair) not in here])
-        if len(here) + len(new) > self.FULL:
-            self._keys, self.arrays, new = np.empty((0, 2)), (), asked
-        rows = self._make(new)
+    def _add(self, keys: Floats) -> None:
+        rows = self._make(keys)
         self.arrays = tuple(map(np.concatenate, zip(self.arrays, rows, strict=True))) if self.arrays else rows
-        self._keys = np.concatenate([self._keys, new])
+        self._keys = np.concatenate([self._keys, keys])
 
 
-@compiled(Floats2, Floats1, Floats1, Integers1, returns=types.boolean)
-def _rows(keys, first, second, out):
+@compiled(Floats2, Floats2, Integers1, returns=types.boolean)
+def _rows(keys, asked, out):
     """Which row of keys each pair is; whether all are there."""
-    for i in range(first.shape[0]):
+    for i in range(asked.shape[0]):
         out[i] = -1
         for row in range(keys.shape[0]):
-            if keys[row, 0] == first[i] and keys[row, 1] == second[i]:
+            if keys[row, 0] == asked[i, 0] and keys[row, 1] == asked[i, 1]:
                 out[i] = row
                 break
         if out[i] < 0:

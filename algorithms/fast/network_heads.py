@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.compiling import FASTMATH, Reals1, helper, inlined
+from algorithms.fast.compiling import FASTMATH, Reals1, helper, inlined
 from algorithms.fast.elementary import EXACT, exp
 
 VALUE, CDF, PINNED = range(3)

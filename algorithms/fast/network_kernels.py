@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.compiling import (
+from algorithms.draws import Sampling, draw
+from algorithms.fast.activations import ACTIVATIONS
+from algorithms.fast.compiling import (
     FASTMATH,
     Flag,
     Floats1,
@@ -29,7 +31,6 @@ from algorithms.compiling import (
     helper,
     inlined,
 )
-from algorithms.draws import Sampling, draw
 from algorithms.fast.elementary import EXACT, sigmoid, tanh
 from algorithms.fast.kernels import (
     Lanes,
@@ -44,13 +45,8 @@ from algorithms.fast.kernels import (
     write_due,
 )
 from algorithms.fast.network_heads import Atoms, at_the_head, atoms_of
-from algorithms.fast.prefetching import prefetch
 
-TANH, RELU, SILU, SOFTPLUS = range(4)
-# Columns that a pass takes at once, so that their sums and cotangents stay in the first-level cache; and from how many
-# on it asks for the next row's before it needs them: 2.1 instead of 2.5 times fused backprop at 256-2000-2000-50
-# (tests/benchmarks/test_fused_backprop.py). Below that, asking costs more than it brings.
-BLOCK, WIDE = 512, 1024
+TANH, RELU, SILU, SOFTPLUS = map(ACTIVATIONS.index, ("tanh", "relu", "silu", "softplus"))
 
 
 class Network(NamedTuple):
@@ -181,32 +177,29 @@ def _add_two_rows(unit, here, first, first_aux, second, second_aux, a, a_next, r
 
 
 @inlined(FASTMATH)
-def _add_block(theta, w, net, unit, layer, left, right):
-    """The sums of the units left … right − 1 above a layer of weights."""
+def _add_layer(theta, w, net, unit, layer):
+    """The sums of the units above a layer of weights."""
     rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
-    begin, length, top = net.weight[layer] + left, right - left, top + left
-    a, a_next, ra = unit.a[top : top + length], unit.a_next[top : top + length], unit.ra[top : top + length]
+    a, a_next, ra = unit.a[top : top + columns], unit.a_next[top : top + columns], unit.ra[top : top + columns]
+    begin = net.weight[layer]
     last = begin + rows * columns
-    bias, bias_aux = theta[last : last + length], w[last : last + length]
-    for j in range(length):
+    bias, bias_aux = theta[last : last + columns], w[last : last + columns]
+    for j in range(columns):
         a[j] = bias[j]
         a_next[j] = bias[j]
-    for j in range(length):
+    for j in range(columns):
         ra[j] = bias_aux[j]
     pairs = 0 if layer == 0 else rows // 2  # inputs may be mostly 0, and are taken one by one
     for i in range(pairs):
         at = begin + 2 * i * columns
         second = at + columns
-        if columns >= WIDE:
-            prefetch(theta, w, second + columns, second + columns + length)
-            prefetch(theta, w, second + 2 * columns, second + 2 * columns + length)
         _add_two_rows(
-            unit, low + 2 * i, theta[at : at + length], w[at : at + length], theta[second : second + length],
-            w[second : second + length], a, a_next, ra,
+            unit, low + 2 * i, theta[at : at + columns], w[at : at + columns], theta[second : second + columns],
+            w[second : second + columns], a, a_next, ra,
         )  # fmt: skip
     for i in range(2 * pairs, rows):
         at = begin + i * columns
-        _add_row(unit, low + i, theta[at : at + length], w[at : at + length], a, a_next, ra)
+        _add_row(unit, low + i, theta[at : at + columns], w[at : at + columns], a, a_next, ra)
 
 
 @inlined(FASTMATH)
@@ -218,8 +211,7 @@ def forward(theta, w, x, x_next, net, unit):
     for layer in range(layers):
         rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
         unit.h[low + rows], unit.h_next[low + rows], unit.rh[low + rows] = 1.0, 1.0, 0.0
-        for left in range(0, columns, BLOCK):
-            _add_block(theta, w, net, unit, layer, left, min(left + BLOCK, columns))
+        _add_layer(theta, w, net, unit, layer)
         if layer < layers - 1:
             _activate(unit, top, top + columns, net.activation)
 
@@ -238,50 +230,34 @@ def _pass_down(unit, here, curvature, on_a, on_next, on_ra, through):
 
 @inlined(FASTMATH)
 def descend(theta, w, net, unit, alpha, beta, keep):
-    """Cotangents layer by layer; θ ← θ − αG_θ and w ← keep·w + βG_w on the way: a row is read once, and changed.
-
-    Until a layer is done its units' c, c', e and a hold what the blocks of columns so far add to the cotangents.
-    """
+    """Cotangents layer by layer; θ ← θ − αG_θ and w ← keep·w + βG_w on the way: a row is read once, and changed."""
     real = theta.dtype.type
     down, up, kept, zero = real(-alpha), real(beta), real(keep), real(0.0)
     for layer in range(net.weight.shape[0] - 1, -1, -1):
-        rows, columns, low = net.width[layer], net.width[layer + 1], net.unit[layer]
-        for left in range(0, columns, BLOCK):
-            length = min(BLOCK, columns - left)
-            top = net.unit[layer + 1] + left
-            c, c_next, e = unit.c[top : top + length], unit.c_next[top : top + length], unit.e[top : top + length]
-            for i in range(rows + 1):
-                here, at = low + i, net.weight[layer] + i * columns + left
-                h, h_next, g = down * unit.h[here], down * unit.h_next[here], up * unit.h[here]
-                rh = down * unit.rh[here] if net.curvature else zero
-                row, aux = theta[at : at + length], w[at : at + length]
-                if layer > 0 and i < rows:
-                    if columns >= WIDE:
-                        prefetch(theta, w, at + columns, at + columns + length)
-                    on_a, on_next, on_ra, through = zero, zero, zero, zero
-                    for j in range(length):
-                        on_a += row[j] * c[j]
-                        on_next += row[j] * c_next[j]
-                        on_ra += row[j] * e[j]
-                        through += aux[j] * e[j]
-                        row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
-                        aux[j] = kept * aux[j] + g * e[j]
-                    if left > 0:
-                        on_a += unit.c[here]
-                        on_next += unit.c_next[here]
-                        on_ra += unit.e[here]
-                        through += unit.a[here]
-                    unit.c[here], unit.c_next[here], unit.e[here], unit.a[here] = on_a, on_next, on_ra, through
-                    continue
-                if h != 0.0 or h_next != 0.0:
-                    for j in range(length):
-                        row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
-                if h != 0.0 or keep != 1.0:
-                    for j in range(length):
-                        aux[j] = kept * aux[j] + g * e[j]
-        if layer > 0:
-            for here in range(low, low + rows):
-                _pass_down(unit, here, net.curvature, unit.c[here], unit.c_next[here], unit.e[here], unit.a[here])
+        rows, columns, low, top = net.width[layer], net.width[layer + 1], net.unit[layer], net.unit[layer + 1]
+        c, c_next, e = unit.c[top : top + columns], unit.c_next[top : top + columns], unit.e[top : top + columns]
+        for i in range(rows + 1):
+            here, at = low + i, net.weight[layer] + i * columns
+            h, h_next, g = down * unit.h[here], down * unit.h_next[here], up * unit.h[here]
+            rh = down * unit.rh[here] if net.curvature else zero
+            row, aux = theta[at : at + columns], w[at : at + columns]
+            if layer > 0 and i < rows:
+                on_a, on_next, on_ra, through = zero, zero, zero, zero
+                for j in range(columns):
+                    on_a += row[j] * c[j]
+                    on_next += row[j] * c_next[j]
+                    on_ra += row[j] * e[j]
+                    through += aux[j] * e[j]
+                    row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
+                    aux[j] = kept * aux[j] + g * e[j]
+                _pass_down(unit, here, net.curvature, on_a, on_next, on_ra, through)
+                continue
+            if h != 0.0 or h_next != 0.0:
+                for j in range(columns):
+                    row[j] += h * c[j] + h_next * c_next[j] + rh * e[j]
+            if h != 0.0 or keep != 1.0:
+                for j in range(columns):
+                    aux[j] = kept * aux[j] + g * e[j]
 
 
 @inlined(FASTMATH)

@@ -1,7 +1,8 @@
 """One transition of one lane on the mlp engine's own weights, in the small engine's compiled pass.
 
 In torch such a step is mostly dispatch, and BLAS takes three rows for the time of nearly three. A compiled pass reads
-each weight once forward and once backward. It works where the layers follow each other in memory, as `init` makes them.
+each weight once forward and once backward: 4.7 times as fast at 6-50-30, 4 at 64-512-512-50, 1.3 at 256-2000-2000-50.
+It works where the layers follow each other in memory, as `init` makes them.
 """
 
 from __future__ import annotations

@@ -14,18 +14,21 @@ import numpy as np
 import torch
 
 from algorithms.checks import Floats
-from algorithms.fast import batch_heads, batch_values, network_heads
+from algorithms.fast import acting, batch_heads, network_heads
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.batch_passes import BatchPass
 from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.fast.layers import Shape
+from algorithms.fast.kernels import Samples
 from algorithms.fast.mlp import MlpEngine, Weights
-from algorithms.fast.small import ACTIVATIONS
+from algorithms.fast.network_batches import Kept
+from algorithms.fast.small import Shape
 from algorithms.names import look_up
 from algorithms.replay import Transitions
 from algorithms.rule import Rule, uses
 from algorithms.targets import CdfTarget, Target
 
 METRICS = ("cramer", "kl")
+_NOTHING = np.zeros((0, 0))  # instead of inputs, which a batch brings
 
 
 def check_metric(metric: str, rule: Rule, target: Target, pinned: bool = False) -> None:
@@ -52,17 +55,15 @@ class ReplayEngine(MlpEngine):
         super().__init__(rule, sizes, target, dtype, **shape)
         check_metric(metric, rule, target, self.pinned)
         self.uses_w, self.follows = uses(rule)
-        coefficients, self._function = rule_as_data(rule, np.ones(1))
-        head, support, projection = network_heads.VALUE, np.zeros(0), 0
+        self._coefficients, self._function = rule_as_data(rule, np.ones(1))
+        self._shifts = Kept(lambda keys: target.shift(*keys.T).arrays)
+        head, support = network_heads.VALUE, np.zeros(0)
         if isinstance(target, CdfTarget):
             head, support = network_heads.CDF + self.pinned, target.support
-            projection = batch_heads.PROJECTIONS.index(target.projection)
-        self.setup = batch_heads.Setup(
-            head, self.actions, projection, metric == "kl", rule.curvature, self.uses_w or self.follows, rule.linear,
-            coefficients, support,
-        )  # fmt: skip
-        self.stack = batch_values.Stack(
-            np.array(self.sizes), ACTIVATIONS[self.activation_name], head, self.actions, support
+        whole = self.uses_w or self.follows
+        self.setup = batch_heads.Setup(head, self.actions, metric == "kl", rule.curvature, whole, support)
+        self.stack = acting.Stack(
+            np.array(self.sizes), ACTIVATIONS.index(self.activation_name), head, self.actions, support
         )
         self.shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
         self.weights = sum(rows * columns for rows, columns in self.shapes)
@@ -100,7 +101,7 @@ class ReplayEngine(MlpEngine):
 
     def values(self, theta: Any, x: Any) -> Any:
         """[lanes, actions]: the value of each action at x [lanes, k], one observation a lane."""
-        return batch_values.values(theta, x, self.stack)
+        return acting.values(theta, x, self.stack)
 
     @torch.no_grad()
     def laws(self, theta: Any, x: Any) -> Any:
@@ -115,7 +116,11 @@ class ReplayEngine(MlpEngine):
         g_theta = self._room("theta", theta)
         g_w = self._room("w", theta) if self.setup.whole else np.empty((len(theta), 0), dtype=theta.dtype)
         boot = theta if frozen is None else frozen
-        health = self._batches(drawn.action.shape[1]).gradients(theta, w, boot, drawn, self._function, g_theta, g_w)
+        pair = self._shifts.find(drawn.reward, drawn.discount)
+        row, weight, constant = self._shifts.arrays
+        data = Samples(_NOTHING, _NOTHING, row, weight, constant, self.rule.linear, self._coefficients)
+        batches = self._batches(drawn.action.shape[1])
+        health = batches.gradients(theta, w, boot, drawn, pair, data, self._function, g_theta, g_w)
         if self.setup.whole and self.rule.w_decay:
             g_w -= self.rule.w_decay * w
         return g_theta, g_w, health

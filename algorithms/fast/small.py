@@ -11,26 +11,52 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from algorithms.batch import Batch
-from algorithms.checks import Floats, finite, shape
+from algorithms.checks import Floats, at_least, finite, shape
 from algorithms.fast import kernels, network_heads, network_kernels
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.compiled_loop import CompiledLoop
-from algorithms.fast.layers import Layered, Shape
 from algorithms.fast.linear import batch_as_data
+from algorithms.names import look_up
 from algorithms.rule import Rule
 from algorithms.stepping import check_steps
 from algorithms.table import TransitionTable
 from algorithms.targets import CdfTarget, Target, ValueTarget
 
-ACTIVATIONS = {
-    "tanh": network_kernels.TANH, "relu": network_kernels.RELU,
-    "silu": network_kernels.SILU, "softplus": network_kernels.SOFTPLUS,
-}  # fmt: skip
+
+class Shape(TypedDict, total=False):
+    """Options of a layered network, by keyword."""
+
+    activation: str
+    actions: int
+    pinned: bool
+
+
+class Layered:
+    """`sizes` = (inputs, hidden …); the last layer, whose width follows from the target, is added to it."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        sizes: Sequence[int],
+        target: Target,
+        *,
+        activation: str = "tanh",
+        actions: int = 1,
+        pinned: bool = False,
+    ) -> None:
+        for size in sizes:
+            at_least("sizes", size, 1)
+        at_least("actions", actions, 1)
+        look_up("activation", activation, dict.fromkeys(ACTIVATIONS))
+        self.rule, self.target, self.actions, self.pinned = rule, target, actions, pinned
+        self.activation_name = activation
+        self.sizes = (*sizes, actions * target.logits(pinned))
 
 
 def has_compiled_head(target: Target) -> bool:
@@ -61,7 +87,7 @@ class SmallEngine(Layered):
         units = [size + 1 for size in self.sizes]
         return network_kernels.Network(
             np.array(self.sizes), _starts(self._lengths), _starts(units), sum(units),
-            ACTIVATIONS[self.activation_name], head, self.actions, self.rule.curvature, support,
+            ACTIVATIONS.index(self.activation_name), head, self.actions, self.rule.curvature, support,
         )  # fmt: skip
 
     @property

@@ -12,8 +12,6 @@ from algorithms.batch import Batch
 from algorithms.stepping import check_steps
 from algorithms.targets import Shift
 
-Parts = tuple[Tensor, ...]  # δ, u and the three cotangents of a step, or a number that is not finite if they are not
-
 
 @dataclass(frozen=True)
 class TensorBatch:

@@ -1,8 +1,10 @@
 """Products of small matrices inside a compiled loop, C (+)= A·B, tile by tile in registers.
 
-For 32 × 65 times 65 × 64 in float32 a product takes 3 µs, and torch's in a batch 3.7; but here nothing has to be
-arranged for it, and what it needs stays in the cache. B's rows are contiguous. A is read by two strides, so that Aᵀ is
-as good as A. A tile is a few rows of A times two vectors of B's columns; columns left over get narrower tiles.
+Measured on whole updates of agents at 4-64-64-80, batch 32, 30 lanes: 2.0 (C51) to 3.1 times (DQN) as fast as with
+plain loops, 1.6 to 2.4 times as with loops that take four columns of A at once.
+
+B's rows are contiguous. A is read by two strides, so that Aᵀ is as good as A. A tile is a few rows of A times two
+vectors of B's columns; columns left over get narrower tiles.
 """
 
 from typing import Any
@@ -12,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from algorithms.compiling import FASTMATH, helper, inlined
+from algorithms.fast.compiling import FASTMATH, helper, inlined
 
 ROWS = 4
 _FUSED = ("contract", "nsz")

@@ -1,7 +1,7 @@
 """A function of tensors that is called for thousands of steps: after a while its trace is run instead of it.
 
 torch.func's levels (a vmap of a grad of a jvp) are walked through anew by every operation of every call. Their trace is
-the plain operations alone: on the spiral with 64 lanes a step takes 1.6 ms instead of 12, to the same bits.
+the plain operations alone: on the spiral, with 5 or 64 lanes, steps are 4 times as fast, to the same bits.
 """
 
 from __future__ import annotations

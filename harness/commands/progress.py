@@ -45,7 +45,7 @@ class Ticker:
 
 def compiled_before() -> bool:
     """Whether a process of this version has kept compiled code."""
-    from algorithms.compiling import cache_folder, source_stamp
+    from algorithms.fast.compiling import cache_folder, source_stamp
 
     return any(cache_folder().glob(f"kernels-{source_stamp()[:16]}/*.nbc"))
 

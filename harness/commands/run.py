@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from algorithms.published import PUBLISHED
+from algorithms.rules import PUBLISHED
 from harness.commands.options import (
     INTERRUPTED,
     RESUME,

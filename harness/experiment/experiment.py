@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import whole
-from algorithms.published import PUBLISHED
-from algorithms.rules import RULES
+from algorithms.rules import PUBLISHED, RULES
 from algorithms.stepping import check_steps
 from algorithms.targets import target_class
 from harness.experiment.learners import kind_at, run_spec

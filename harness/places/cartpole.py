@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled, inlined
 from algorithms.draws import uniform
+from algorithms.fast.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled, inlined
 from algorithms.state import State, refill
 from algorithms.streams import lane_streams
 from harness.places import pictures

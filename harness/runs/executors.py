@@ -15,7 +15,7 @@ from multiprocessing import get_context, parent_process
 from typing import Any
 
 from algorithms.checks import whole
-from algorithms.compiling import NO_CACHE, check_cache
+from algorithms.fast.compiling import NO_CACHE, check_cache
 from algorithms.names import unknown
 from harness.runs.timeouts import time_limit
 

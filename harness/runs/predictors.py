@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from algorithms.checks import Floats
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.names import look_up, unknown
 from harness.oracle.problem import Problem
 from harness.plugins import answering
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import torch
 
 KINDS = ("linear", "table", "mlp", "own")
-ACTIVATIONS = ("tanh", "relu", "silu", "softplus")
 ENGINES = ("small", "torch")
 # What a network sees of each state, [states, k]. Without the last column the bias is that state's row; features that
 # sum to 1, as Boyan's do, make a bias redundant unless one of them is left out.

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from algorithms.checks import InterruptedByUser
 from algorithms.digest import digest
 from algorithms.formulas import FormulaError
-from algorithms.interrupt import InterruptedByUser
 from algorithms.names import unknown
 from algorithms.rule import Rule, rule
 from algorithms.rules import FAMILIES, RULES, find_rule

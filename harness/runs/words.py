@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from algorithms.published import PUBLISHED, Row
+from algorithms.rules import PUBLISHED, Published
 from harness.runs.rule_files import reference
 from harness.runs.spec import FileRef, PredictorSpec, StepSchedule
 
@@ -15,7 +15,7 @@ def named(text: str) -> FileRef:
     return FileRef(text) if text in PUBLISHED else reference(text, PUBLISHED)
 
 
-def published(rule: FileRef) -> Row | None:
+def published(rule: FileRef) -> Published | None:
     """The row of a published agent; None for a rule."""
     return None if rule.path else PUBLISHED.get(rule.name)
 

@@ -10,8 +10,8 @@ import torch
 
 from algorithms import rules
 from algorithms.fast.replayed import ReplayEngine
-from algorithms.published import PUBLISHED
 from algorithms.replay import Transitions
+from algorithms.rules import PUBLISHED
 from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.judging.claims import Claim, Setting

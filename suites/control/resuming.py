@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.published import PUBLISHED
+from algorithms.rules import PUBLISHED
 from harness.experiment.learners import agent_learner, run_spec
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from algorithms.batch import Batch
-from algorithms.fast.network_batches import LARGEST_COMPILED, BatchLearner, Lesson, Update, _Kept, learner_for
+from algorithms.fast.mlp import TorchLearner
+from algorithms.fast.network_batches import LARGEST_COMPILED, BatchLearner, Kept, Lesson, Update, learner_for
 from algorithms.fast.small import SmallEngine
-from algorithms.fast.torch_batches import TorchLearner
 from algorithms.policy_iteration import Evaluators
 from algorithms.rules import gtd2, tdc, tdrc
 from algorithms.streams import generators
@@ -89,7 +89,7 @@ def test_rows_are_made_once_and_begun_anew_when_full():
         made.append(len(keys))
         return (keys[:, 0] * 10, keys[:, 1] - 1)
 
-    kept = _Kept(make)
+    kept = Kept(make)
     kept.FULL = 3
     for numbers in ([[1.0, 2.0, 1.0], [5.0, 5.0, 5.0]], [[2.0, 1.0], [5.0, 5.0]], [[7.0, 8.0, 1.0], [0.0, 0.0, 5.0]]):
         first, second = (np.array(each) for each in numbers)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from algorithms.fast.mlp import TorchLearner
 from algorithms.fast.network_batches import BatchLearner, Lesson, Update, learner_for
 from algorithms.fast.small import SmallEngine
-from algorithms.fast.torch_batches import TorchLearner
 from algorithms.rules import gtd2
 from algorithms.streams import generators
 from algorithms.targets import CdfTarget

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from algorithms import draws
-from algorithms.compiling import Compiled, cache_folder, source_stamp
+from algorithms.fast.compiling import Compiled, cache_folder, source_stamp
 from harness.commands.progress import COMPILING, Ticker, compiled_before, progress
 
 

@@ -12,7 +12,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from algorithms.compiling import has_compiled
+from algorithms.fast.compiling import has_compiled
 from tests import forked
 from tests.forked import PYTEST, THREADS
 from tests.mutants.mutant import RULE, Catcher
@@ -157,6 +157,6 @@ class Place:
 
 
 def compiles_anew(root: Path, file: str) -> bool:
-    """Whether compiled code depends on a file: see `algorithms.compiling.source_stamp`."""
+    """Whether compiled code depends on a file: see `algorithms.fast.compiling.source_stamp`."""
     path = root / file
     return file.startswith("algorithms/") and path.is_file() and has_compiled(path.read_bytes())

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from algorithms.compiling import cache_folder
+from algorithms.fast.compiling import cache_folder
 from tests.mutants.campaign import ROOT, Campaign, Results
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.catching import compiles_anew

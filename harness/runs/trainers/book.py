@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from algorithms.compiling import Flags1, Floats1, Floats2, Number, Streams, compiled
 from algorithms.draws import uniform
+from algorithms.fast.compiling import Flags1, Floats1, Floats2, Number, Streams, compiled
 from algorithms.state import State, refill
 
 # Columns of the episode under way: its return, its length, what it was thought to be worth, what it was worth so far,

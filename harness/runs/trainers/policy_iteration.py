@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from algorithms.checks import Floats, shape
-from algorithms.fast.choosing import Choice
+from algorithms.fast.acting import Choice
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.network_batches import Lesson
 from algorithms.fast.small import SmallEngine

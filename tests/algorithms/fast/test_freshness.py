@@ -64,7 +64,7 @@ def test_a_kernel_whose_helper_changed_in_another_module_runs_as_it_now_is(tmp_p
     whole = kernel.read_text()
     start = whole.index("@inlined", whole.index("class Sampling"))
     end = whole.index("@inlined", start + 1)
-    source = "import numpy as np\n\nfrom algorithms.compiling import inlined\n\n\n" + whole[start:end]
+    source = "import numpy as np\n\nfrom algorithms.fast.compiling import inlined\n\n\n" + whole[start:end]
     kernel.write_text(whole[:start] + "from algorithms.uniform import uniform\n\n\n" + whole[end:])
     results = []
     for changed in (source, source.replace("uint64(11)", "uint64(12)"), source):

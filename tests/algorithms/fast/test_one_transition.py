@@ -6,7 +6,7 @@ import torch
 
 from algorithms import rules
 from algorithms.batch import Batch
-from algorithms.fast.layers import ACTIVATIONS
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.one_transition import OneTransition, as_one_vector
 from algorithms.rule import Cotangents, rule

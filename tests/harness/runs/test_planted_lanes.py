@@ -4,7 +4,6 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from harness.runs.trainers.trainer import trainer_of
 
 from algorithms.rules import RULES
 from harness.runs import store as storing
@@ -12,6 +11,7 @@ from harness.runs.driver import execute
 from harness.runs.fingerprint import run_hash
 from harness.runs.spec import FAR, Outcome, Request, seeds_of
 from harness.runs.store import Store
+from harness.runs.trainers.trainer import trainer_of
 from tests.harness.planted import FAILED, FINE, LOST, SIZE, Workers, lanes_with, outcomes_in, run_of, save
 from tests.harness.runs.lanes import rows
 from tests.harness.runs.test_store import flip

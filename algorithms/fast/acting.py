@@ -1,16 +1,18 @@
-"""What agents act by, compiled: the value of every action at one observation per lane.
+"""What lanes act by, compiled: the value of every action at one observation per lane, and ε-greedy choices.
 
-For twelve lanes of a 64-64 network with 40 atoms this takes 0.07 ms, and torch took a quarter of a millisecond.
+Measured: values of 30 lanes of a 4-64-64-80 network 4.7 times as fast as torch's, choices at 6-50-30 2 times (30 lanes)
+to 6.7 times (one) as fast as values and numpy.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numba import types
 
-from algorithms.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, inlined
+from algorithms.checks import Floats, Integers
+from algorithms.fast.compiling import FASTMATH, Flags1, Floats1, Floats2, Integer, Integers1, Number, compiled, inlined
 from algorithms.fast.network_heads import VALUE, mean_of
 from algorithms.fast.network_kernels import apply_activation
 
@@ -80,3 +82,58 @@ def values(theta: Any, x: Any, stack: Stack) -> Any:
     mass = np.empty(len(stack.support))
     _KERNELS[theta.dtype](theta, np.ascontiguousarray(x, dtype=theta.dtype), stack, room, mass, out)
     return out
+
+
+Column = Annotated[Floats, types.Array(types.float64, 1, "A")]  # of an array with a row per lane
+
+
+class Exploration(NamedTuple):
+    """The policies' own ε  [lanes]; a lane acts with at least `behave`."""
+
+    epsilon: Floats1
+    behave: Number
+
+
+class Choice(NamedTuple):
+    """[rows]: the action, its ratio ρ = π/b, and what the greedy action is worth."""
+
+    action: Integers1
+    rho: Floats1
+    worth: Floats1
+
+
+@compiled(
+    Floats2, Floats2, Column, Column, Exploration, Stack, Flags1, Floats2, Floats1, Floats1, Choice,
+    fastmath=True, bare=True,
+)  # fmt: skip
+def choose(policy, x, explore, choice, how, stack, which, room, mass, value, out):
+    """Where `which` says so, by the draws explore and choice  [rows].
+
+    x  [rows, k], as many of each lane, lane by lane   room  [3, widest]   mass  [atoms]   value  [1]
+    """
+    rows, k = x.shape
+    actions = stack.width[0] - k
+    for row in range(rows):
+        if not which[row]:
+            continue
+        lane = row * policy.shape[0] // rows
+        greedy, best = 0, 0.0
+        for action in range(actions):
+            for i in range(k):
+                room[0, i] = x[row, i]
+            for i in range(actions):
+                room[0, k + i] = 1.0 if i == action else 0.0
+            of_lane(policy[lane], stack, room, mass, value)
+            if action == 0 or (best == best and not value[0] <= best):  # as argmax has it: the first, or the first NaN
+                greedy, best = action, value[0]
+        own, wider = how.epsilon[lane], max(how.epsilon[lane], how.behave)
+        taken = np.int64(choice[row] * actions) if explore[row] < wider else greedy
+        hit = 1.0 if taken == greedy else 0.0
+        out.action[row] = taken
+        out.rho[row] = (own / actions + (1.0 - own) * hit) / (wider / actions + (1.0 - wider) * hit)
+        out.worth[row] = best
+
+
+def encoded(x: Floats, action: Integers, actions: int) -> Floats:
+    """(s, a) as the network sees it: the observation [..., k], then the action one-hot."""
+    return np.concatenate([x, np.eye(actions)[action]], axis=-1)

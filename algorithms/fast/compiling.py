@@ -27,6 +27,7 @@ from algorithms.checks import Floats, Integers
 FASTMATH = {"reassoc", "contract", "nsz"}
 
 NO_CACHE = "can't keep compiled code"
+PACKAGE = Path(__file__).parents[1]
 
 _F1, _F2, _F3, _F4 = (types.Array(types.float64, d, "C") for d in (1, 2, 3, 4))
 _I1, _I2 = (types.Array(types.int64, d, "C") for d in (1, 2))
@@ -136,18 +137,17 @@ def cache_folder() -> Path:
 
 def has_compiled(source: bytes) -> bool:
     """Whether a module may have compiled functions."""
-    return b"numba" in source or b"algorithms.compiling" in source
+    return b"numba" in source or b"algorithms.fast.compiling" in source
 
 
 @cache
 def source_stamp() -> str:
     """A hash of every module of this package that has compiled functions: they may inline each other."""
-    here = Path(__file__).parent
     digest = hashlib.sha256()
-    for file in sorted(here.rglob("*.py")):
+    for file in sorted(PACKAGE.rglob("*.py")):
         source = file.read_bytes()
         if has_compiled(source):
-            digest.update(file.relative_to(here).as_posix().encode() + b"\0" + source)
+            digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + source)
     return digest.hexdigest()
 
 
@@ -155,7 +155,7 @@ def source_stamp() -> str:
 def stamp_of(file: str) -> str:
     """Of a file with compiled functions: this package's, and its own source if it belongs to another one."""
     path = Path(file)
-    if path.is_relative_to(Path(__file__).parent):
+    if path.is_relative_to(PACKAGE):
         return source_stamp()
     return hashlib.sha256(source_stamp().encode() + path.read_bytes()).hexdigest()
 
