@@ -8,7 +8,7 @@ import pytest
 from algorithms.rules import gtd2, td
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
-from suites.engines import curves
+from suites.instrument import curves
 
 SETTING = Setting("ci", 0, 1e-5)
 CASE = curves.CASES["boyan/last"]

@@ -16,10 +16,10 @@ from harness.runs import acting
 from harness.worlds import cartpole
 from suites.control import algorithm_three, networks, physics, published, updates
 from suites.convergence import planted
-from suites.engines import agreement as bands
-from suites.engines import by_hand, curves, identity, numbers
-from suites.engines import streams as named
-from suites.oracle import exponents, points
+from suites.instrument import agreement as bands
+from suites.instrument import by_hand, curves, exponents, identity, numbers
+from suites.instrument import exact_points as points
+from suites.instrument import streams as named
 from suites.policy_iteration import steps
 from suites.rates import tails
 
@@ -85,16 +85,20 @@ def own_bootstrap(self, theta, w, batch, frozen=None):
 
 
 PLANTED = {
-    "engines/streams/numpy": (streams, "_INIT_A", 1),
-    "engines/linear/by-hand": (by_hand, "gtd2_by_hand", one_step_late),
-    "engines/linear/deaths": (linear.LinearEngine, "run", undated),
-    "engines/stepping/mirror-prox": (stepping, "project_ball", lambda point, radius: point),
-    "engines/rules/linear": (rule, "_PROBES", ((1.0, 0.0), (0.0, 1.0))),
-    "engines/rules/fingerprint": (rule.Rule, "fingerprint", lambda self, ratios: self.name),
-    "engines/module/trace": (traced, "_same", lambda one, other: True),
-    "engines/agreement/standard-errors": (agreement, "standard_errors_away", scaled(agreement.standard_errors_away, 2)),
-    "engines/agreement/skewed": (agreement, "careful", agreement.standard_errors_away),
-    "engines/agreement/band": (agreement, "CHANCE", 0.02),
+    "instrument/streams/numpy": (streams, "_INIT_A", 1),
+    "instrument/linear/by-hand": (by_hand, "gtd2_by_hand", one_step_late),
+    "instrument/linear/deaths": (linear.LinearEngine, "run", undated),
+    "instrument/stepping/mirror-prox": (stepping, "project_ball", lambda point, radius: point),
+    "instrument/rules/linear": (rule, "_PROBES", ((1.0, 0.0), (0.0, 1.0))),
+    "instrument/rules/fingerprint": (rule.Rule, "fingerprint", lambda self, ratios: self.name),
+    "instrument/module/trace": (traced, "_same", lambda one, other: True),
+    "instrument/agreement/standard-errors": (
+        agreement,
+        "standard_errors_away",
+        scaled(agreement.standard_errors_away, 2),
+    ),
+    "instrument/agreement/skewed": (agreement, "careful", agreement.standard_errors_away),
+    "instrument/agreement/band": (agreement, "CHANCE", 0.02),
     "control/updates/dqn": (optimisers, "BETA1", 0.8),
     "control/updates/c51": (agents.Players, "renew", lambda self, step: None),
     "control/atom-by-atom/greedy_gq(0.5)": (
@@ -110,11 +114,15 @@ PLANTED = {
     "policy_iteration/ratios": (Evaluators, "act", other_ratios),
     "policy_iteration/finite_cartpole/steps": (physics, "GRAVITY", 9.9),
     "policy_iteration/diagnosis/jacobian": (linearised, "mean_jacobian", scaled(linearised.mean_jacobian, 1.001)),
-    "oracle/exponent/interval": (exponents, "STUDENT", {0.95: 2.015048}),  # one-sided
-    "oracle/mean-update/tdrc": (objectives.Objective, "mean_update", scaled(objectives.Objective.mean_update, 1.001)),
-    "oracle/spectrum": (objectives, "NULL_OF_RANK", -1.0),
-    "oracle/m-star": (saddle.Saddle, "noise", (0.0, 0.0)),
-    "oracle/average/mirror-prox": (saddle, "mirror_prox", stepping.mirror_descent),
+    "instrument/exponent/interval": (exponents, "STUDENT", {0.95: 2.015048}),  # one-sided
+    "instrument/mean-update/tdrc": (
+        objectives.Objective,
+        "mean_update",
+        scaled(objectives.Objective.mean_update, 1.001),
+    ),
+    "instrument/spectrum": (objectives, "NULL_OF_RANK", -1.0),
+    "instrument/m-star": (saddle.Saddle, "noise", (0.0, 0.0)),
+    "instrument/average/mirror-prox": (saddle, "mirror_prox", stepping.mirror_descent),
     "rates/expected-bound/gaussian": (tails, "bound_of", lambda height, *_: height),
 }
 
@@ -128,10 +136,10 @@ def test_a_check_passes_and_fails_where_something_wrong_is_planted(name, monkeyp
 
 
 def test_a_law_that_is_called_unique_is_seen(monkeypatch):
-    assert verdict("oracle/unique-law") is Verdict.PASS
+    assert verdict("instrument/unique-law") is Verdict.PASS
     original = returns.projected_law
     monkeypatch.setattr(returns, "projected_law", lambda *given: replace(original(*given), unique=True))
-    assert verdict("oracle/unique-law") is Verdict.FAIL
+    assert verdict("instrument/unique-law") is Verdict.FAIL
 
 
 def test_a_step_into_the_next_episode_is_seen(monkeypatch):

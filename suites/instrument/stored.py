@@ -18,8 +18,8 @@ from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
 from harness.runs.spec import PredictorSpec, RunSpec, StepSchedule
 from harness.runs.trial import Trial
-from suites.engines.loops import LANES, PATH
-from suites.engines.points import linear, off
+from suites.instrument.loops import LANES, PATH
+from suites.instrument.points import linear, off
 from suites.runs import request
 
 TIMES = (0, 1, 4, 12)  # a run stops at each, and goes on
@@ -37,7 +37,7 @@ PATHS: dict[str, dict[str, Any]] = {
 def stored_path(rule: Rule, name: str) -> Claim:
     """From the specification to what the store gives back."""
     return Claim(
-        id=f"engines/run/{name}/{rule.name}/path",
+        id=f"instrument/run/{name}/{rule.name}/path",
         says=f"{rule.name}: a stored run ({name}) has the values of the algorithm, written out, at every checkpoint",
         source="Algorithms 1 and 2; §4",
         needs=partial(path_needs, rule, name),

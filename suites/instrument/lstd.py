@@ -1,4 +1,4 @@
-"""LSTD's reference line, against the sum of autocovariances written out lag by lag. Part of the suite `oracle`."""
+"""LSTD's reference line, against the sum of autocovariances written out lag by lag. Part of the suite `instrument`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def claims() -> list[Claim]:
     return [
         *(limit(problem) for problem in PROBLEMS),
         Claim(
-            id="oracle/lstd/baird",
+            id="instrument/lstd/baird",
             says="LSTD has no reference line on Baird's star, where A is singular",
             source="definitions",
             check=there_is_none,
@@ -33,7 +33,7 @@ def claims() -> list[Claim]:
 def limit(problem: str) -> Claim:
     """n·E MSPBE of LSTD, to first order."""
     return Claim(
-        id=f"oracle/lstd/{problem}",
+        id=f"instrument/lstd/{problem}",
         says=f"LSTD's n·E MSPBE on {problem} is tr(C⁻¹Σ) with every autocovariance; shown from 10 per feature on",
         source="definitions",
         check=partial(limit_is_the_sum, problem),

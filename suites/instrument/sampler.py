@@ -20,7 +20,7 @@ def sampler(problem: str) -> Claim:
         return [Job.of(sampler_counts, problem=problem, lanes=4096, steps=300, seed=setting.seed)]
 
     return Claim(
-        id=f"engines/sampler/{problem}",
+        id=f"instrument/sampler/{problem}",
         says=f"transitions, first states and restarts are drawn with the probabilities of {problem}",
         source="Assumption 1",
         needs=needs,

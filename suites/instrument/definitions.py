@@ -38,7 +38,7 @@ def claims() -> list[Claim]:
 def problem_numbers(problem: str) -> Claim:
     """What every other number rests on."""
     return Claim(
-        id=f"oracle/problem/{problem}",
+        id=f"instrument/problem/{problem}",
         says=f"d, v, the variance of returns, A, b, C, MSPBE and value error of {problem} are what its outcomes give",
         source=SOURCE,
         check=partial(problem_is_enumerated, problem),
@@ -83,7 +83,7 @@ def _off(found: Any, expected: Any) -> float:
 def metrics(problem: str, target: str) -> Claim:
     """Every number that a curve shows."""
     return Claim(
-        id=f"oracle/metrics/{problem}/{target}",
+        id=f"instrument/metrics/{problem}/{target}",
         says=f"the metrics of predictions on {problem} ({target}) are what loops over its outcomes give",
         source=SOURCE,
         check=partial(metrics_are_enumerated, problem, target),
@@ -126,7 +126,7 @@ def two_point_law(values: Any, goal: Any) -> Any:
 def objective(net: str) -> Claim:
     """What convergence is judged by."""
     return Claim(
-        id=f"oracle/objective/{net}",
+        id=f"instrument/objective/{net}",
         says=f"J, w*(θ) and ‖w − w*‖_C of a {net} predictor on random_walk (a CDF) are what C and E[Σφδ] give",
         source="Theorem 1",
         check=partial(objective_is_enumerated, net),
@@ -177,7 +177,7 @@ def _saddle(place: str) -> Any:
 def error(place: str) -> Claim:
     """A maximum and a minimum over balls."""
     return Claim(
-        id=f"oracle/err/{place}",
+        id=f"instrument/err/{place}",
         says=f"Err in closed form is max over w minus min over θ, as an optimiser finds them, on {place}",
         source="Proposition 2",
         check=partial(error_is_optimal, place),
@@ -214,7 +214,7 @@ def error_is_optimal(place: str, setting: Setting) -> Finding:
 def constants(place: str) -> Claim:
     """What the step and the bound are made of."""
     return Claim(
-        id=f"oracle/bound/{place}",
+        id=f"instrument/bound/{place}",
         says=f"step and bound on {place} follow Nemirovski et al.: M* covers every sampled gradient, and not by much",
         source="Nemirovski et al. 2009, Proposition 3.2",
         check=partial(constants_follow, place),
@@ -260,7 +260,7 @@ RADII: dict[str, tuple[Rule, str, str, float, float]] = {
 def radius(name: str) -> Claim:
     """On independent transitions and along trajectories."""
     return Claim(
-        id=f"oracle/radius/{name}",
+        id=f"instrument/radius/{name}",
         says=f"the certificate's mean-square radius of {name} holds that of E[M⊗M], written out",
         source="ours; Sutton & Barto 2018, §11",
         check=partial(radius_is_kronecker, name),
@@ -307,7 +307,7 @@ def classes(name: str) -> Claim:
         return [Job.of(growth_rates, reference_of(made), problem="two_state", alpha=step, seed=setting.seed)]
 
     return Claim(
-        id=f"oracle/class/{name}",
+        id=f"instrument/class/{name}",
         says=f"{CLASSES[name][0]} at α = β = {CLASSES[name][1]:g} on θ → 2θ is {name.removesuffix('-fast')}",
         source="closed form",
         needs=needs,

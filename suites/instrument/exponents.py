@@ -1,6 +1,6 @@
 """Growth of long products and maps of step sizes, where a closed form or a dense matrix gives the answer.
 
-Part of the suite `oracle`.
+Part of the suite `instrument`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def claims() -> list[Claim]:
         ),
     }
     return [
-        Claim(id=f"oracle/{name}", says=words, source=SOURCE, check=check, seeded=False)
+        Claim(id=f"instrument/{name}", says=words, source=SOURCE, check=check, seeded=False)
         for name, (words, check) in says.items()
     ] + [
         zone("edge", gtd2, 1.0, [2.0, 0.01], edge_is_at_one),
@@ -137,7 +137,7 @@ def zone(name: str, rule: Rule, ratio: float, alphas: list[float], judge: Judge)
         where: dict[str, Any] = {"problem": "two_state", "target": "value", "atoms": 21, "projection": "cramer"}
         return [Job.of(zones, reference_of(rule), ratio=ratio, alphas=alphas, seed=setting.seed, **where)]
 
-    return Claim(id=f"oracle/zones/{name}", says=MAPS[name], source=SOURCE, needs=needs, judge=judge)
+    return Claim(id=f"instrument/zones/{name}", says=MAPS[name], source=SOURCE, needs=needs, judge=judge)
 
 
 def edge_is_at_one(evidence: list[Any], setting: Setting) -> Finding:

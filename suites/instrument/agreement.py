@@ -41,7 +41,7 @@ def claims() -> list[Claim]:
         ),
     }
     return [
-        Claim(id=f"engines/agreement/{name}", says=words, source=source, check=check, seeded=False)
+        Claim(id=f"instrument/agreement/{name}", says=words, source=source, check=check, seeded=False)
         for name, (words, source, check) in says.items()
     ]
 

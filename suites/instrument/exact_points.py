@@ -1,4 +1,4 @@
-"""Exact numbers at a point: starts, mean updates, spectra, M*, averages, uniqueness. Part of the suite `oracle`."""
+"""Exact numbers at a point: starts, mean updates, spectra, M*, averages, uniqueness. Part of the suite `instrument`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from algorithms.checks import Floats
 from algorithms.rules import tdrc
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from suites.oracle.exponents import GAMMA, one_state
+from suites.instrument.exponents import GAMMA, one_state
 
 ROUNDING = 1e-9
 SOURCE = "ours: the definitions, enumerated"
@@ -23,27 +23,27 @@ def claims() -> list[Claim]:
     made = [
         *(lift_start(problem) for problem in ("boyan", "random_walk")),
         Claim(
-            id="oracle/mean-update/tdrc",
+            id="instrument/mean-update/tdrc",
             says="the exact mean update of TDRC on collision is the sum of its steps over all transitions, κ included",
             source="Ghiassian et al. 2020",
             check=update_is_the_sum,
         ),
         Claim(
-            id="oracle/spectrum",
+            id="instrument/spectrum",
             says="rank and condition number of E Σφφᵀ are those of the matrix itself, also where features depend",
             source="Theorem 2",
             check=spectrum_is_the_matrix,
             seeded=False,
         ),
         Claim(
-            id="oracle/m-star",
+            id="instrument/m-star",
             says="M* adds the largest noise of both gradients over the balls to the squares of their largest means",
             source="Nemirovski et al. 2009, Proposition 3.2",
             check=m_star_is_written_out,
             seeded=False,
         ),
         Claim(
-            id="oracle/unique-law",
+            id="instrument/unique-law",
             says="with `nearest` a slow discount moves no atom and every law is a fixed point; with `cramer` one is",
             source="definitions",
             check=uniqueness_is_told,
@@ -53,7 +53,9 @@ def claims() -> list[Claim]:
     for name in ("mirror-descent", "mirror-prox"):
         says = f"Err without noise of {name} is that of the average of the points whose field was followed"
         check = partial(errors_are_of_averages, name == "mirror-prox")
-        made.append(Claim(id=f"oracle/average/{name}", says=says, source="Proposition 2", check=check, seeded=False))
+        made.append(
+            Claim(id=f"instrument/average/{name}", says=says, source="Proposition 2", check=check, seeded=False)
+        )
     return made
 
 
@@ -175,7 +177,7 @@ def uniqueness_is_told(setting: Setting) -> Finding:
 def lift_start(problem: str) -> Claim:
     """Or a comparison of forms begins with a head start."""
     return Claim(
-        id=f"oracle/start/{problem}",
+        id=f"instrument/start/{problem}",
         says=f"a distributional learner on {problem} starts from the mean that the value learner starts from",
         source=SOURCE,
         check=partial(starts_are_one, problem),

@@ -84,7 +84,7 @@ CASES = {
 def curve(rule: Rule, name: str) -> Claim:
     """One claim per case."""
     return Claim(
-        id=f"engines/linear/curve/{name}/{rule.name}",
+        id=f"instrument/linear/curve/{name}/{rule.name}",
         says=f"{rule.name}, {name.replace('/', ', ')}: lanes follow the exact expectation at every checkpoint",
         source=SOURCE,
         needs=lambda setting: [
@@ -104,7 +104,7 @@ def other_step(rule: Rule) -> Claim:
     wrong = replace(CASES["boyan/last"], alpha=1.01 * CASES["boyan/last"].alpha)
     return replace(
         right,
-        id="engines/control/curve/other-step",
+        id="instrument/control/curve/other-step",
         says=f"{rule.name} on Boyan's chain, taken to follow the exact expectation of a step 1 % larger",
         judge=partial(means_agree, rule, wrong),
         control=True,

@@ -17,11 +17,11 @@ UNITS = 4.0  # of the last digit
 def claims() -> list[Claim]:
     """One of each."""
     says: dict[str, tuple[str, Callable[[Setting], Finding]]] = {
-        "engines/small/elementary": (
+        "instrument/small/elementary": (
             f"exp, tanh and the logistic function of the small engine are exact to {UNITS:g} units of the last digit",
             functions_are_exact,
         ),
-        "engines/module/trace": (
+        "instrument/module/trace": (
             "a trace that replaces a module is the module: not one that changes between calls, nor of other shapes",
             traces_are_the_function,
         ),

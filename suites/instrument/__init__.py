@@ -1,4 +1,4 @@
-"""Engines and stored runs take the algorithm's own steps: held to it, written out with Jacobians and Hessians."""
+"""The instrument itself: engines and stored runs take the algorithm's own steps, and what is called exact is exact."""
 
 from __future__ import annotations
 
@@ -8,13 +8,23 @@ from functools import partial
 from algorithms.rule import Rule
 from algorithms.rules import greedy_gq, gtd2, tdrc
 from harness.judging.claims import Claim
-from suites.engines import agreement, by_hand, identity, numbers, streams
-from suites.engines.curves import CASES, curve, other_step
-from suites.engines.directions import KINDS, MODULES, NETS, SOURCE, linear_directions, network_directions
-from suites.engines.directions import network_is_written_out as net_is_written_out
-from suites.engines.loops import LOOPS, loop, loop_is_written_out, own_sizes, wide_rows
-from suites.engines.sampler import sampler
-from suites.engines.stored import PATHS, stored_path
+from suites.instrument import (
+    agreement,
+    by_hand,
+    definitions,
+    exact_points,
+    exponents,
+    identity,
+    lstd,
+    numbers,
+    streams,
+)
+from suites.instrument.curves import CASES, curve, other_step
+from suites.instrument.directions import KINDS, MODULES, NETS, SOURCE, linear_directions, network_directions
+from suites.instrument.directions import network_is_written_out as net_is_written_out
+from suites.instrument.loops import LOOPS, loop, loop_is_written_out, own_sizes, wide_rows
+from suites.instrument.sampler import sampler
+from suites.instrument.stored import PATHS, stored_path
 
 RULES = (gtd2, tdrc(0.5))  # together they use every term: u or δ on f, curvature, w's decay
 COMPILED = replace(gtd2, name="gtd2-as-nonlinear", linear=False)  # takes the path of rules that are compiled in
@@ -23,7 +33,7 @@ FLAT = greedy_gq(0.5)  # without curvature
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
-    """About the user's rule, or about two of ours; the sampler's claims do not depend on it."""
+    """About the user's rule, or about two of ours; the claims of sampler and oracle do not depend on it."""
     made: list[Claim] = []
     for each in (rule,) if rule else RULES:
         made += [linear_directions(each, problem, target) for problem in ("collision", "baird") for target in KINDS]
@@ -40,7 +50,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         made += [network_directions(COMPILED, "small", "depth=1,tanh,pinned")]
         made += [*(own_sizes(engine) for engine in ENGINES), wide_rows()]
         made += [*streams.claims(), *by_hand.claims(), *identity.claims(), *numbers.claims(), *agreement.claims()]
-    return [*made, *(sampler(problem) for problem in ("collision", "random_mdp")), *controls()]
+    made += [*(sampler(problem) for problem in ("collision", "random_mdp")), *controls()]
+    return made + [claim for part in (definitions, lstd, exponents, exact_points) for claim in part.claims()]
 
 
 def controls() -> list[Claim]:
@@ -51,7 +62,7 @@ def controls() -> list[Claim]:
     }
     return [other_step(gtd2)] + [
         Claim(
-            id=f"engines/control/{name}",
+            id=f"instrument/control/{name}",
             says=f"{says}, taken for the algorithm",
             source=SOURCE,
             check=partial(check, change=name.replace("-", " ")),

@@ -16,7 +16,7 @@ from algorithms.checks import Floats
 from algorithms.stepping import PowerLaw, mirror_descent, mirror_prox
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from suites.engines.points import off
+from suites.instrument.points import off
 
 SOURCE = "Algorithm 1; §4"
 GAMMA, PHI, START = 0.9, 1.5, 2.0
@@ -33,13 +33,13 @@ def claims() -> list[Claim]:
     for engine in ENGINES:
         made += [
             _exact(
-                f"engines/{engine}/by-hand",
+                f"instrument/{engine}/by-hand",
                 f"on one state the {engine} engine's snapshots are GTD2's points at their very steps, "
                 "and its schedule goes on over calls and snapshots",
                 partial(snapshots_are_by_hand, engine),
             ),
             _exact(
-                f"engines/{engine}/deaths",
+                f"instrument/{engine}/deaths",
                 f"a lane of the {engine} engine that overflows is dated by its step since the start and is not a "
                 "number from then on; its neighbours do not notice",
                 partial(deaths_are_by_hand, engine),
@@ -51,7 +51,7 @@ def claims() -> list[Claim]:
     }
     for name, (step, source) in steps.items():
         says = f"a step of {name} on a saddle with one θ and one w is the one written out, inside the balls and on them"
-        made.append(_exact(f"engines/stepping/{name}", says, partial(step_is_by_hand, step), source))
+        made.append(_exact(f"instrument/stepping/{name}", says, partial(step_is_by_hand, step), source))
     return made
 
 

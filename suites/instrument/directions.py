@@ -13,7 +13,7 @@ from algorithms.rule import Rule
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly, largest
 from harness.oracle.theorem import EXACT
-from suites.engines.points import (
+from suites.instrument.points import (
     Net,
     first_weights,
     linear,
@@ -51,7 +51,7 @@ def linear_directions(rule: Rule, problem: str, target: str) -> Claim:
     """On a problem with large ratios too."""
     where = f"at every transition of {problem} ({target})"
     return Claim(
-        id=f"engines/linear/{problem}/{target}/{rule.name}/written-out",
+        id=f"instrument/linear/{problem}/{target}/{rule.name}/written-out",
         says=f"{rule.name}: the linear engine's directions are the algorithm's {where}",
         source=SOURCE,
         check=partial(linear_is_written_out, rule, problem, target),
@@ -102,7 +102,7 @@ def _written_out(found: list[Floats], expected: list[Floats], where: str) -> Fin
 def network_directions(rule: Rule, engine: str, name: str) -> Claim:
     """Heads, depths, activations, batches and actions."""
     return Claim(
-        id=f"engines/{engine}/{name}/{rule.name}/written-out",
+        id=f"instrument/{engine}/{name}/{rule.name}/written-out",
         says=f"{rule.name}: the {engine} engine's directions are the algorithm's ({name})",
         source=SOURCE,
         check=partial(network_is_written_out, rule, engine, name),

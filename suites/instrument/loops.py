@@ -13,7 +13,7 @@ from algorithms.checks import Floats
 from algorithms.rule import Rule
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly, largest
-from suites.engines.points import Net, linear, make_mlp, make_module, make_small, of_module, off, to_module, vector
+from suites.instrument.points import Net, linear, make_mlp, make_module, make_small, of_module, off, to_module, vector
 
 PATH = 1e-9  # of the largest number: rounding over a dozen steps
 CASES = {
@@ -36,7 +36,7 @@ LANES = 2
 def loop(rule: Rule, engine: str, case: str) -> Claim:
     """Several steps in two calls."""
     return Claim(
-        id=f"engines/{engine}/loop/{case}/{rule.name}",
+        id=f"instrument/{engine}/loop/{case}/{rule.name}",
         says=f"{rule.name}: {sum(RUNS)} steps of the {engine} engine's loop are those of the algorithm ({case})",
         source="Algorithms 1 and 2; §4; Juditsky et al. 2011" if case == "mirror-prox" else "Algorithms 1 and 2; §4",
         check=partial(loop_is_written_out, rule, engine, case),
@@ -130,7 +130,7 @@ def _loop_points(made: Any, theta: Any, w: Any, streams: Any, steps: Any) -> Flo
 def own_sizes(engine: str) -> Claim:
     """A sweep as lanes."""
     return Claim(
-        id=f"engines/{engine}/own-sizes",
+        id=f"instrument/{engine}/own-sizes",
         says=f"the {engine} engine moves each lane by its own −αG_θ and β(G_w − κw), averaged over its batch",
         source="Algorithms 1 and 2",
         check=partial(sizes_are_own, engine),
@@ -176,7 +176,7 @@ def _rows(weights: Any, lanes: int) -> Floats:
 def wide_rows() -> Claim:
     """Long rows take another way through the compiled pass."""
     return Claim(
-        id="engines/small/wide",
+        id="instrument/small/wide",
         says=f"the small engine's steps on layers of {WIDE_NET[0]} and {WIDE_NET[1]} units are the mlp engine's",
         source="Algorithm 1",
         check=wide_rows_agree,

@@ -20,14 +20,14 @@ def claims() -> list[Claim]:
     """Or two claims would rest on the same luck, and a stored run could not be repeated."""
     return [
         Claim(
-            id="engines/streams",
+            id="instrument/streams",
             says="every seed, lane, problem and purpose has a stream of its own, "
             "and the order of the axes does not matter",
             source=SOURCE,
             check=streams_differ,
         ),
         Claim(
-            id="engines/streams/numpy",
+            id="instrument/streams/numpy",
             says="a lane's stream is numpy's SeedSequence of the root seed and the SHA-256 of its named axes",
             source=SOURCE,
             check=streams_are_numpys,

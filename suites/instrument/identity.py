@@ -12,7 +12,7 @@ from algorithms.rule import Cotangents, Rule
 from algorithms.rules import find_rule, gtd2, tdrc
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from suites.engines.points import off
+from suites.instrument.points import off
 
 SOURCE = "definitions"
 RATIOS = (0.0, 0.4, 7.0)
@@ -34,7 +34,7 @@ def claims() -> list[Claim]:
         ),
     }
     return [
-        Claim(id=f"engines/rules/{name}", says=words, source=SOURCE, check=check, seeded=False)
+        Claim(id=f"instrument/rules/{name}", says=words, source=SOURCE, check=check, seeded=False)
         for name, (words, check) in says.items()
     ]
 
