@@ -13,7 +13,7 @@ from algorithms.rules import greedy_gq, gtd2, gtd2_sb, residual_gradient, td, td
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly
 from harness.oracle.theorem import EXACT, linear_case, network_case, solves_w_error
-from suites.instrument.means import (
+from suites.means import (
     compare,
     engine_mean,
     engine_step,

@@ -10,10 +10,10 @@ from harness.compare.policy_iteration import learner
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.iterating import Iterating, Walk
-from suites.control.physics import fallen, moved
 from suites.policy_iteration import law
 from suites.policy_iteration.law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
 from suites.policy_iteration.search import V0
+from tests.physics import fallen, moved
 
 SETTING = Setting("full", 0, 1e-5)
 TARGET = CdfTarget(0, 10, 30)
