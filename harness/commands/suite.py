@@ -148,10 +148,9 @@ def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool
 def _write_document(entries: list, path: Path, repeat: str) -> None:
     from datetime import UTC, datetime
 
-    from harness.judging.ledger import remarks
     from harness.report.document import as_document
 
-    text = as_document(entries, repeat, datetime.now(UTC).date().isoformat(), *remarks("all"))
+    text = as_document(entries, repeat, datetime.now(UTC).date().isoformat())
     path.write_text(text, encoding="utf-8")
 
 
