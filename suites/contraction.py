@@ -19,11 +19,6 @@ from harness.plugins import find_problem
 ROUNDING = 1e-9
 SOURCE = "Proposition 1"
 BEYOND = "left open by the paper (remark 3)"
-# Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
-UNCONFIRMED = """
-- **Remark 3's rounding to the nearest atom does not contract** (its norm is exactly 1), and on lifted Baird it does
-  not discount at all: the fixed point is not unique. The Cramér projection keeps √γ (`contraction/…`).
-"""
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

@@ -35,18 +35,6 @@ TARGET = 0.1  # of the RMSPBE's start: the mark to be reached, and to be timed
 SIMILAR = 1.5  # steps to the mark differ by less than this factor
 SMALLER = 0.9  # the variance ratio must be below
 PREDICTORS = {"linear": PredictorSpec(), "mlp": PredictorSpec("mlp", HIDDEN)}
-# Shown at the top of docs/claims.md: what could not be confirmed, or only in part.
-UNCONFIRMED = """
-- **Figure 2, similar speed: with a linear predictor, yes; smaller variance: no.** On our off-policy grid world (the
-  paper gives neither layout nor step sizes) distributional GTD2 needs 1.1 to 1.2 times GTD2's steps, and with the
-  Cramér projection its variance over seeds is GTD2's (`evaluation/grid_world/linear/…`). There is a reason: with a
-  linear predictor the law's mean takes nearly the path of the value itself, and for γ = 1 exactly that path
-  (`evaluation/random_walk/linear/same-path`).
-- **Figure 2 with networks: no.** With 32 hidden units and each form at the best of 24 step sizes (`dgtd sweep`, in
-  `suites/evaluation.py`), GTD2's RMSPBE falls below a tenth of its start in all of 30 lanes and the distributional
-  form's in hardly any: it stops at 0.53 (Cramér) and 0.38 (`nearest`) of its start in the mean, and its variance over
-  seeds is ten thousand times GTD2's (full profile, `evaluation/grid_world/mlp/…`).
-"""
 
 
 def claims(rule: object = None) -> list[Claim]:

@@ -15,7 +15,7 @@ from harness.judging.verdicts import Finding, exactly
 from harness.oracle import literal
 from harness.oracle.theorem import EXACT, linear_case, network_case, solves_w_error
 from harness.plugins import find_problem
-from suites.engines.means import (
+from suites.means import (
     compare,
     engine_mean,
     engine_step,

@@ -25,7 +25,6 @@ from harness.judging.ledger import (
     find_suites,
     judge,
     needs_of,
-    remarks,
     setting_for,
 )
 from harness.judging.plugins_checked import examine_suite
@@ -161,7 +160,7 @@ def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool
 def _write_document(entries: list, path: Path, repeat: str) -> None:
     from datetime import UTC, datetime
 
-    text = as_document(entries, repeat, datetime.now(UTC).date().isoformat(), *remarks("all"))
+    text = as_document(entries, repeat, datetime.now(UTC).date().isoformat())
     path.write_text(text, encoding="utf-8")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import shlex
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
@@ -94,17 +93,6 @@ def _loaded(name: str) -> Suite:
             return suite(rule)
 
     return claims
-
-
-def remarks(name: str) -> tuple[str, str]:
-    """What the suites' modules say at the top of the page: (what could not be confirmed, what else was found)."""
-    modules = [inspect.getmodule(make) for make in find_suites(name).values()]
-    said = (
-        [getattr(module, part).strip() for module in modules if hasattr(module, part)]
-        for part in ("UNCONFIRMED", "FOUND")
-    )
-    unconfirmed, found = ("\n".join(each) for each in said)
-    return unconfirmed, found
 
 
 def collect(name: str, rule: Rule | None, profile: str) -> list[Claim]:

@@ -1,7 +1,7 @@
 """The algorithms written out: explicit Jacobians and Hessians, atom by atom and step by step.
 
-Slow, and obviously what the paper says. Claims hold engines and stored runs to it. It shares the rule and the target's
-T and t with them, and nothing else: no fused pass, no shift on tensors, no compiled loop.
+Slow, and obviously what the paper says. Claims and tests hold engines and stored runs to it. It shares the rule and the
+target's T and t with them, and nothing else: no fused pass, no shift on tensors, no compiled loop.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.func import hessian, jacrev
 
+from algorithms.batch import Batch
 from algorithms.checks import Floats
 from algorithms.rule import Rule
 from algorithms.table import TransitionTable
@@ -29,6 +30,11 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": lambda a: a / (1 + (-a).exp()),
     "softplus": lambda a: (1 + a.exp()).log(),
 }
+
+
+def linear(outputs: int, theta: Tensor, x: Tensor) -> Tensor:
+    """f = Θφ, as a formula."""
+    return theta.reshape(outputs, -1) @ x
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,13 @@ def samples_of(table: TransitionTable, inputs: Floats, target: Affine) -> list[S
     ]
 
 
+def samples_in(batch: Batch, lane: int = 0) -> list[Sample]:
+    """Every transition of one lane's batch."""
+    shift, rows = batch.shift, range(batch.x.shape[1])
+    x, x_next, T, t = (torch.as_tensor(p[lane]) for p in (batch.x, batch.x_next, shift.matrix(), shift.constant))
+    return [Sample(x[i], x_next[i], T[i], t[i], float(batch.rho[lane, i])) for i in rows]
+
+
 def parts(
     predict: Predict, theta: Tensor, w: Tensor, s: Sample, next_predict: Predict | None = None, curved: bool = True
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -121,6 +134,24 @@ def directions(
         if rule.curvature:
             g_theta = g_theta + q * bent[j]
         g_w = g_w + q * phi[j]
+    return g_theta, g_w
+
+
+def published(
+    number: int, predict: Predict, theta: Tensor, w: Tensor, s: Sample, eta: float = 1.0
+) -> tuple[Tensor, Tensor]:
+    """Algorithm 1, 2 or 3 of the paper without any rule, as (−Δθ/α, Δw/β); ρ weighs δ and φ' (off-policy)."""
+    delta, u, phi, psi, bent = parts(predict, theta, w, s)
+    g_theta, g_w = torch.zeros_like(theta), torch.zeros_like(w)
+    for j in range(len(delta)):
+        q = s.rho * delta[j] - u[j]
+        g_w = g_w + q * phi[j]
+        if number == 1:
+            g_theta = g_theta - s.rho * (phi[j] - psi[j]) * u[j] + q * bent[j]
+        elif number == 2:
+            g_theta = g_theta - s.rho * (delta[j] * phi[j] - psi[j] * u[j]) + q * bent[j]
+        else:
+            g_theta = g_theta - s.rho * (delta[j] * phi[j] - eta * psi[j] * u[j])
     return g_theta, g_w
 
 

@@ -19,14 +19,16 @@ confirmed on fresh seeds before it is reported. `dgtd explain ID` shows the evid
 """
 
 
-def as_document(entries: list[Entry], command: str, date: str, unconfirmed: str = "", found: str = "") -> str:
-    """The page: first what could not be confirmed and what else was found, then one table per suite."""
+OPEN = ("FAIL", "MISSED", "ERROR", "NOT REPLICATED", "INCONCLUSIVE", "VACUOUS")
+
+
+def as_document(entries: list[Entry], command: str, date: str) -> str:
+    """The page: first what did not hold or is open, then one table per suite."""
     out = [OPENING.format(command=command, date=date, counts=counts(entries), runs=1 / BUDGET)]
-    for title, text in (
-        ("What the paper claims and we could not confirm, or only in part", unconfirmed),
-        ("What else was found", found),
-    ):
-        out += [f"## {title}", "", text, ""] if text else []
+    left = [e for status in OPEN for e in entries if e.status == status]
+    if left:
+        said = [f"- **{e.status}** `{e.claim.id}`: {e.claim.says}. Found: {e.words}." for e in left]
+        out += ["## What could not be confirmed", "", *said, ""]
     for suite in dict.fromkeys(entry.claim.suite for entry in entries):
         out += [
             f"## {suite}",

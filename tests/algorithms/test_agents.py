@@ -204,8 +204,12 @@ def test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream(
     for step in range(5):
         at = np.array([[step], [10 + step]], dtype=np.float32)
         replay.add(at, [0, 1], [step, 10 + step], [0.9, 0.0], at + 100)
-    drawn = replay.draw(300)
+    drawn, more = replay.draw(300), replay.draw(300)
+    assert (more.x != drawn.x).any()
     assert replay.size == 3
+    for lane, first in enumerate((2, 12)):  # χ² with two degrees of freedom; false alarm 1e-9
+        counts = np.bincount(drawn.x[lane, :, 0].astype(int) - first, minlength=3)
+        assert ((counts - 100) ** 2 / 100).sum() < 41.4
     assert set(drawn.x[0, :, 0]) == {2, 3, 4}
     assert set(drawn.x[1, :, 0]) == {12, 13, 14}
     np.testing.assert_array_equal(drawn.x_next, drawn.x + 100)

@@ -1,5 +1,7 @@
 """Lanes that evaluate a frozen policy: their updates, their actions and ratios, and when the policy changes."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -139,3 +141,17 @@ def test_a_policy_is_frozen_for_its_episodes_lane_by_lane():
     assert lanes.improved.tolist() == [1, 0, 0, 0]
     lanes.theta += 1.0  # the policy is a copy
     assert not np.array_equal(lanes.policy[0], lanes.theta[0])
+
+
+def test_a_draw_explores_its_action_below_epsilon_and_its_ratio_is_that_of_policy_and_behaviour():
+    """For every draw: from the middle of each third, below and above both ε; ρ = π(a)/b(a)."""
+    lanes = evaluators(epsilon=0.3, actions=3)
+    x = np.random.default_rng(0).normal(size=(LANES, 4))
+    greedy = lanes.values(x).argmax(1)
+    for behave, explore, third in product((0.0, 0.6), (0.1, 0.45, 0.9), range(3)):
+        epsilon = max(behave, 0.3)
+        found = lanes.act(x, np.full(LANES, explore), np.full(LANES, (third + 0.5) / 3), behave)
+        action = np.full(LANES, third) if explore < epsilon else greedy
+        policy, behaviour = (each / 3 + (1 - each) * (action == greedy) for each in (0.3, epsilon))
+        np.testing.assert_array_equal(found.action, action)
+        np.testing.assert_allclose(found.rho, policy / behaviour, rtol=1e-12)

@@ -11,9 +11,23 @@ from algorithms.fast.replayed_module import ReplayModule
 from algorithms.rule import rule
 from algorithms.streams import generators
 from algorithms.targets import CdfTarget, ValueTarget
-from suites.control.networks import in_torchs_order, layers
-from suites.control.updates import HIDDEN
 from tests.algorithms.test_agents import ACTIONS, DOUBLE, LANES, LAW, OBSERVATIONS, transitions
+
+HIDDEN = (6, 5)
+
+
+def layers(inputs, outputs):
+    """As torch's users write it."""
+    return torch.nn.Sequential(
+        torch.nn.Linear(inputs, HIDDEN[0]), torch.nn.Tanh(), torch.nn.Linear(*HIDDEN), torch.nn.Tanh(),
+        torch.nn.Linear(HIDDEN[1], outputs),
+    )  # fmt: skip
+
+
+def in_torchs_order(engine, flat):
+    """[lanes, d] with each layer's weights as [out, in], then its biases."""
+    parts = [[layer[:, :-1].transpose(1, 2).flatten(1), layer[:, -1]] for layer in engine.layers(flat)]
+    return torch.cat([part for pair in parts for part in pair], 1).numpy().copy()
 
 
 def convolving(inputs, outputs):

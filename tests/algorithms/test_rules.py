@@ -1,11 +1,16 @@
 """Rules are arithmetic: the same on floats, arrays and tensors, and honest about themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from algorithms import rules
+from algorithms.batch import Batch
+from algorithms.fast.linear import directions
 from algorithms.rule import Cotangents, Promise, Rule, rule
+from algorithms.targets import ValueTarget
 
 EVERY = [*rules.RULES.values(), rules.greedy_gq(0.0), rules.greedy_gq(0.5), rules.tdrc(1.0)]
 
@@ -89,6 +94,13 @@ def _wrong():
     def squares(delta, u, rho):
         return Cotangents(delta * delta, u, u)
 
+    # The next two agree with some linear rule at (1, 0) and at (0, 1).
+    def crossed(delta, u, rho):
+        return Cotangents(-rho * delta, rho * u + delta * u, rho * delta - u)
+
+    def one_sided(delta, u, rho):
+        return Cotangents(-rho * delta, rho * u, np.maximum(rho * delta, 0.0) - u)
+
     def adds_one(delta, u, rho):
         return Cotangents(delta + 1.0, u, u)
 
@@ -101,6 +113,8 @@ def _wrong():
         (returns_nan, "must return finite numbers"),
         (raises, "'raises' raised NameError"),
         (squares, "'squares' is not linear in .delta, u.: declare linear=False"),
+        (crossed, "'crossed' is not linear"),
+        (one_sided, "'one_sided' is not linear"),
         (adds_one, "'adds_one' is not linear"),
         (none, "must return Cotangents.*got None"),
     ]
@@ -140,3 +154,30 @@ def test_the_source_hash_sees_source_parameters_and_declarations():
     assert len(hashes) == 4
     assert rules.greedy_gq(0.1).source_hash == rules.greedy_gq(0.1).source_hash
     assert rule(rules.gtd2.function, curvature=False).source_hash != rules.gtd2.source_hash
+
+
+def test_rules_that_differ_in_a_number_have_fingerprints_of_their_own_and_a_name_is_no_part_of_one():
+    ratios = np.array([0.0, 0.4, 7.0])
+    gtd2, find = rules.gtd2, rules.find_rule
+    different = [
+        gtd2, replace(gtd2, curvature=False), replace(gtd2, w_decay=0.5), replace(gtd2, linear=False),
+        rules.tdrc(0.25), rules.tdrc(0.5), find("greedy_gq(0.25)"), find("greedy_gq(0.5)"),
+    ]  # fmt: skip
+    assert len({each.fingerprint(ratios) for each in different}) == len(different)
+    assert gtd2.fingerprint(ratios) == replace(gtd2, name="another name").fingerprint(ratios)
+    assert rules.tdrc(0.5).fingerprint(ratios) == find("tdrc(0.5)").fingerprint(ratios)
+
+
+def test_two_rules_of_one_name_that_differ_in_a_constant_each_run_their_own_compiled_code():
+    """TDC with δ clipped at 1 and at 3, where δ is 10: −G_θ over φ = 2 is the clipped δ."""
+
+    def clipped(bound):
+        def clipped(delta, u, rho):
+            return Cotangents(-rho * np.minimum(delta, bound), rho * u, rho * delta - u)
+
+        return Rule("clipped", clipped, linear=False)
+
+    x, zero = np.full((1, 1, 1), 2.0), np.zeros((1, 1, 1))
+    batch = Batch(x, zero, ValueTarget().shift(np.full((1, 1), 10.0), np.zeros((1, 1))), np.ones((1, 1)))
+    for bound in (1.0, 3.0):
+        assert directions(clipped(bound), zero, zero, batch)[0].item() == pytest.approx(-2 * bound, rel=1e-12)

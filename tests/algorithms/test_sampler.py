@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
 from algorithms.streams import generator, lane_streams, seed_sequence
 from algorithms.table import Sampler, TransitionTable, alias_table
+from harness.plugins import find_problem
 from tests.problems import TWO_STATES, walk
 
 
@@ -69,8 +71,6 @@ def test_a_trajectory_is_one_and_restarts_where_episodes_start():
 
 def test_outcome_frequencies_are_their_probabilities():
     """Chi-square over 10 outcomes of 200 000 draws a lane: false alarm 1e-6."""
-    from scipy.stats import chi2
-
     table = walk(iid=True)
     outcomes = Sampler(table, lane_streams(11, range(4))).draw(200_000)
     expected = table.start[table.state] * table.probability * outcomes.size
@@ -95,3 +95,25 @@ def test_a_table_with_a_hole_is_refused(change, says):
     arrays = {key: np.array(value) for key, value in (TWO_STATES | change).items()}
     with pytest.raises(ValueError, match=says):
         TransitionTable(**arrays)
+
+
+@pytest.mark.parametrize("problem", ["collision", "random_mdp"])
+def test_outcomes_first_states_and_restarts_are_drawn_with_their_probabilities(problem):
+    """χ² of the outcomes in each state, given its visits, and of starts; drawn in two calls. False alarm: 3e-6."""
+    table = find_problem(problem).mdp.table
+    sampler = Sampler(table, lane_streams(0, range(4096), problem=problem, purpose="sampler"))
+    first, drawn = sampler.state.copy(), np.concatenate([sampler.draw(150), sampler.draw(150)])
+    left, ended = table.state[drawn[1:]], table.ends[drawn[:-1]]
+    assert (left == table.next_state[drawn[:-1]])[~ended].all()
+    counts = np.bincount(drawn.ravel(), minlength=len(table.probability))
+    visits = np.bincount(table.state, counts, minlength=table.states)
+    tests = [(counts, visits[table.state] * table.probability, table.states)]
+    for starts in (first, left[ended]):
+        tests.append((np.bincount(starts, minlength=table.states), len(starts) * table.start, 1))
+    for found, expected, lost in tests:
+        assert found[expected == 0].sum() == 0
+        used = expected > 0
+        freedom = used.sum() - lost
+        if freedom > 0:
+            statistic = ((found[used] - expected[used]) ** 2 / expected[used]).sum()
+            assert statistic < chi2.isf(1e-6, freedom)

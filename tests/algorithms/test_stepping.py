@@ -83,3 +83,19 @@ def test_mirror_prox_is_the_extragradient_and_not_two_plain_steps():
     twice = mirror_descent(field, *plain[:2], step)
     assert np.linalg.norm(after[:2]) < np.linalg.norm(z) < np.linalg.norm(plain[:2]) < np.linalg.norm(twice[:2])
     assert plain[2:] == (1.0, 0.3)
+
+
+@pytest.mark.parametrize("radius", [10.0, 0.9], ids=["inside", "on the balls"])
+@pytest.mark.parametrize("step", [mirror_descent, mirror_prox], ids=lambda step: step.__name__)
+def test_a_step_on_a_saddle_of_two_numbers_is_the_one_written_out(step, radius):
+    """L = (b − aθ)w − ½cw²: θ descends, w ascends, both are cut at R; and the point that counts in the average."""
+    a, b, c, size, theta, w = 1.3, 0.7, 0.5, 1.5, 0.6, -0.8
+
+    def cut(*numbers):
+        return [min(max(number, -radius), radius) for number in numbers]
+
+    middle = cut(theta + size * a * w, w + size * (b - a * theta - c * w))
+    ahead = [theta, w] if step is mirror_descent else middle
+    after = cut(theta + size * a * ahead[1], w + size * (b - a * ahead[0] - c * ahead[1]))
+    found = step(lambda theta, w: (-a * w, b - a * theta - c * w), np.array([theta]), np.array([w]), size, radius)
+    np.testing.assert_allclose(np.concatenate(found), [*after, *ahead], rtol=1e-12)

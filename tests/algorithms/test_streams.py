@@ -1,11 +1,13 @@
 """Streams of lanes: all at once they are what numpy's SeedSequence says of each."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.streams import lane_streams, seed_sequence
+from algorithms.streams import generators, lane_streams, seed_sequence
 
 NAMES = st.sampled_from(["a", "problem", "lane", "lane_seeds", "zz"])
 VALUES = st.one_of(st.integers(-3, 10**12), st.text(max_size=5), st.just("('lane_seed', 'int', '0')"))
@@ -35,3 +37,19 @@ def test_streams_differ_by_every_name():
     for other in (lane_streams(1, range(50), problem="baird"), lane_streams(0, range(50), problem="boyan")):
         assert not one & {tuple(row) for row in other}
     assert len(one) == 50
+
+
+@pytest.mark.parametrize("axes", [{}, {"problem": "baird", "zone": 3}], ids=str)
+@pytest.mark.parametrize("root", [0, 7, 2**70 + 5])  # the last one takes three words of entropy
+def test_a_stream_is_numpys_of_the_root_and_the_sha_256_of_its_named_axes(root, axes):
+    """Name, type and value of every axis, sorted by name; the SHA-256 of that list is the spawn key."""
+    seeds = [0, 3, 2**40]
+    states, drawn = lane_streams(root, seeds, **axes), generators(root, seeds, **axes)
+    for lane, seed in enumerate(seeds):
+        every = {**axes, "lane_seed": seed}
+        named = [(name, type(every[name]).__name__, str(every[name])) for name in sorted(every)]
+        key = hashlib.sha256(repr(named).encode()).digest()
+        words = [int.from_bytes(key[i : i + 4], "little") for i in range(0, 32, 4)]
+        sequence = np.random.SeedSequence(root, spawn_key=words)
+        np.testing.assert_array_equal(states[lane], sequence.generate_state(4, np.uint64))
+        assert drawn[lane].random() == np.random.Generator(np.random.PCG64(sequence)).random()

@@ -13,6 +13,7 @@ from algorithms.targets import (
     cramer_distance,
     sup_cramer_distance,
 )
+from harness.plugins import find_problem
 
 
 def decimals(low, high):
@@ -169,3 +170,14 @@ def test_impossible_transitions_are_refused():
             target.shift(0.0, 1.5)
         with pytest.raises(ValueError, match="reward must be finite, got nan"):
             target.shift([0.0, float("nan")], 0.5)
+
+
+@pytest.mark.parametrize("problem", ["boyan", "random_walk"])
+def test_a_lift_starts_from_the_mean_that_the_value_starts_from(problem):
+    """Or a comparison of forms begins with a head start."""
+    world = find_problem(problem)
+    X, target = world.mdp.features, world.target("cdf", 7)
+    theta = np.random.default_rng(0).normal(size=X.shape[1])
+    laws = X @ target.start(theta, X).T
+    means = [np.linspace(*world.support, 7) @ np.diff([0.0, *law, 1.0]) for law in laws]
+    np.testing.assert_allclose(means, X @ theta, rtol=0, atol=1e-9 * max(1.0, np.abs(X @ theta).max()))

@@ -1,5 +1,7 @@
 """One distributional GTD2 step of each engine against its oracle, eager backprop, and a plain numpy loop."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from algorithms import rules
 from algorithms.targets import CdfTarget
 from harness.cost import peers
 from harness.cost.timing import alternating
-from tests import oracles
+from harness.oracle import literal
 from tests.benchmarks import numpy_loops
 from tests.benchmarks.lines import report
 from tests.benchmarks.test_linear_engine import engine_run
@@ -33,12 +35,10 @@ def linear():
     x, x_next = (torch.as_tensor(row) for row in features[:2])
     x32 = x.float()
     start = torch.zeros(n * k, dtype=torch.float64)
-    sample = oracles.Sample(
-        lambda at, x: at.reshape(n, k) @ x, start, start, x, x_next, torch.as_tensor(T), torch.as_tensor(t), rho
-    )
+    sample = literal.Sample(x, x_next, torch.as_tensor(T), torch.as_tensor(t), rho)
 
     def oracle():
-        oracles.literal_algorithm(1, sample)
+        literal.published(1, partial(literal.linear, n), start, start, sample)
 
     def backprop():
         optimiser.zero_grad()

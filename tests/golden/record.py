@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 # Seed 0 holds every claim. Suites with long runs are held there alone: a second seed of them is two minutes of every
 # test run, and what seeds do to their verdicts is what `make seeds` counts.
-SEEDS: dict[int, tuple[str, ...]] = {0: (), 1: ("gradients/", "contraction/", "oracle/", "engines/", "evaluation/")}
+SEEDS: dict[int, tuple[str, ...]] = {0: (), 1: ("gradients/", "contraction/", "instrument/", "evaluation/")}
 LANES = 4  # of every run: a cohort's first lanes
 PLACES = ("baird", "random_walk", "boyan", "grid_world")
 COMPARE = [

@@ -9,7 +9,7 @@ from harness.commands import output
 from harness.commands.tables import lines_of
 from tests.harness.test_cli import dgtd
 
-LONG_ID = "engines/mlp/random_walk,cdf,atoms=11,pinned/loop/averaged/mirror-prox/gtd2_sb"
+LONG_ID = "instrument/mlp/random_walk,cdf,atoms=11,pinned/loop/averaged/mirror-prox/gtd2_sb"
 WORDS = "the largest of sixty ratios is 0.948683298, which is well below the margin of 1.000000000"
 
 

@@ -23,7 +23,7 @@ from algorithms import rules
 from algorithms.checks import Floats
 from algorithms.rule import Rule
 from harness.oracle.moments import Expected
-from suites.engines.curves import Case, exact_curve, expectations, followed, weighed
+from suites.instrument.curves import Case, exact_curve, expectations, followed, weighed
 
 FALSE_ALARM = 1e-3  # of the whole command
 LANES = 4096

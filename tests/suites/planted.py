@@ -23,7 +23,7 @@ from algorithms.stepping import Constant, project_ball
 from algorithms.streams import lane_streams
 from algorithms.table import Sampler, TransitionTable
 from harness.oracle.moments import Expected
-from suites.engines.curves import TIMES, Case, exact_curve, weighed
+from suites.instrument.curves import TIMES, Case, exact_curve, weighed
 from tests.suites.agreement import PILOT, Summary, countable, summary
 
 LANES = 16_384

@@ -6,7 +6,7 @@ import pytest
 from algorithms import rules
 from algorithms.rules import gtd2
 from harness.oracle.moments import Expected
-from suites.engines.curves import TIMES, Case
+from suites.instrument.curves import TIMES, Case
 from tests.suites import agreement, planted
 
 SHARE = 1e-6

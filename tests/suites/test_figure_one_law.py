@@ -9,10 +9,10 @@ from harness.experiment.learners import iterating_learner, run_spec
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.trainers.policy_iteration import Iterating, Walk
-from suites.control.physics import fallen, moved
 from suites.policy_iteration import law
 from suites.policy_iteration.law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
 from suites.policy_iteration.search import V0
+from tests.physics import fallen, moved
 
 SETTING = Setting("full", 0, 1e-5)
 TARGET = CdfTarget(0, 10, 30)

@@ -9,6 +9,7 @@ from harness.places.cartpole import STEEP, CartPole
 from harness.plugins import find_problem
 from suites.policy_iteration.evaluation import exact_rows, mean_step, table_of
 from suites.problems.cartpole import FASTEST, finite_cartpole
+from tests.physics import fallen, moved
 
 PROBLEM = finite_cartpole()
 MDP = PROBLEM.mdp
@@ -64,3 +65,17 @@ def test_evaluations_fixed_point_is_the_oracles_and_no_other(rule, kind):
     )
     assert at_right < 1e-12
     assert at_wrong > 1e-4
+
+
+def test_every_step_inside_the_grid_leads_on_average_to_where_the_equations_of_motion_lead():
+    o, X, scale = MDP.transitions, MDP.features, np.array([STEEP, FASTEST])
+    state = np.zeros((MDP.states, 4))
+    state[:, 2:] = X[:, :2] * scale
+    after = moved(state, X[:, 2:].argmax(1))
+    to = after[:, 2:] / scale
+    inside = ~fallen(after) & (np.abs(to[:, 1]) <= 1)
+    mean = np.stack([np.bincount(o.state, o.probability * X[o.next_state, i], MDP.states) for i in (0, 1)], 1)
+    assert inside.any()
+    np.testing.assert_allclose(mean[inside], to[inside], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(np.bincount(o.state, o.probability * o.ends, MDP.states), fallen(after))
+    np.testing.assert_array_equal(o.reward, 1.0)

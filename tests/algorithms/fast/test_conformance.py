@@ -1,8 +1,11 @@
-"""Every rule × target × engine through the same oracles, to 1e-12 in float64."""
+"""Every rule × target × engine against the algorithm written out, to 1e-12 in float64."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from torch.func import grad, jvp
 
 from algorithms import rules
 from algorithms.batch import Batch
@@ -13,13 +16,7 @@ from algorithms.fast.module import ModuleEngine
 from algorithms.rule import Cotangents, rule
 from algorithms.streams import generators
 from algorithms.targets import CdfTarget, ValueTarget
-from tests.oracles import (
-    Sample,
-    appendix_r_operator,
-    autodiff_of_cotangents,
-    autodiff_of_saddle,
-    literal_algorithm,
-)
+from harness.oracle import literal
 
 
 @rule(linear=False)
@@ -52,17 +49,21 @@ def random_batch(target, seed=0, lanes=LANES, size=BATCH, **extra):
     return Batch(x, x_next, target.shift(reward, discount), rng.uniform(0, 2, size=(lanes, size)), **extra)
 
 
-def samples(batch, predict, theta, w, lane):
-    """The oracle's view of one lane's batch."""
-    T = batch.shift.matrix()
-    for i in range(batch.x.shape[1]):
-        parts = (batch.x[lane, i], batch.x_next[lane, i], T[lane, i], batch.shift.constant[lane, i])
-        yield Sample(predict, theta, w, *(torch.as_tensor(p) for p in parts), float(batch.rho[lane, i]))
-
-
 def mean_over(batch, predict, theta, w, lane, oracle):
-    found = [oracle(s) for s in samples(batch, predict, theta, w, lane)]
+    """(G_θ, G_w) of one lane's batch; an oracle takes a predictor, θ, w and a transition."""
+    found = [oracle(predict, theta, w, s) for s in literal.samples_in(batch, lane)]
     return tuple(torch.stack(part).mean(0) for part in zip(*found, strict=True))
+
+
+def saddle(predict, theta, w, s):
+    """∇ of S = Σ ρδu − ½u² itself: GTD2 without any rule."""
+
+    def S(theta, w):
+        f, u = jvp(lambda th: predict(th, s.x), (theta,), (w,))
+        delta = s.T @ predict(theta, s.x_next) + s.t - f
+        return s.rho * delta @ u - 0.5 * u @ u
+
+    return grad(S, argnums=(0, 1))(theta, w)
 
 
 def assert_close(actual, expected):
@@ -100,14 +101,8 @@ def test_linear_directions_are_the_oracle(each, target):
     g_theta, g_w = linear_directions(each, theta, w, batch)
     for lane in range(LANES):
         flat_theta, flat_w = torch.as_tensor(theta[lane].ravel()), torch.as_tensor(w[lane].ravel())
-
-        def predict(vector, x):
-            return vector.reshape(target.outputs, INPUTS) @ x
-
-        def oracle(s):
-            return autodiff_of_cotangents(each, s)
-
-        expected = mean_over(batch, predict, flat_theta, flat_w, lane, oracle)
+        predict = partial(literal.linear, target.outputs)
+        expected = mean_over(batch, predict, flat_theta, flat_w, lane, partial(literal.directions, each))
         assert_close(g_theta[lane].ravel(), expected[0])
         assert_close(g_w[lane].ravel(), expected[1])
 
@@ -119,11 +114,8 @@ def test_mlp_directions_are_the_oracle(each, target):
     batch = random_batch(target)
     g_theta, g_w = engine.directions(theta, w, batch)
     for lane in range(LANES):
-
-        def oracle(s):
-            return autodiff_of_cotangents(each, s)
-
-        expected = mean_over(batch, predict, flat(theta, lane), flat(w, lane), lane, oracle)
+        points = flat(theta, lane), flat(w, lane)
+        expected = mean_over(batch, predict, *points, lane, partial(literal.directions, each))
         assert_close(flat(g_theta, lane), expected[0])
         assert_close(flat(g_w, lane), expected[1])
 
@@ -182,7 +174,7 @@ def test_gtd2_is_the_gradient_of_the_saddle_function_itself(target):
     batch = random_batch(target)
     found = engine.directions(theta, w, batch)
     for lane in range(LANES):
-        expected = mean_over(batch, predict, flat(theta, lane), flat(w, lane), lane, autodiff_of_saddle)
+        expected = mean_over(batch, predict, flat(theta, lane), flat(w, lane), lane, saddle)
         assert_close(flat(found[0], lane), expected[0])
         assert_close(flat(found[1], lane), expected[1])
 
@@ -192,10 +184,6 @@ def test_gtd2_is_the_gradient_of_the_saddle_function_itself(target):
 @pytest.mark.parametrize("kind", ["mlp", "linear"])
 def test_directions_are_the_literal_sums_of_the_paper(number, each, target, kind):
     batch = random_batch(target)
-
-    def oracle(s):
-        return literal_algorithm(number, s, eta=0.3)
-
     if kind == "mlp":
         engine, theta, w, predict = mlp(each, target)
         found = [
@@ -206,43 +194,11 @@ def test_directions_are_the_literal_sums_of_the_paper(number, each, target, kind
         theta, w = np.random.default_rng(1).normal(size=(2, LANES, target.outputs, INPUTS))
         found = [torch.as_tensor(part).flatten(1) for part in linear_directions(each, theta, w, batch)]
         points = [(torch.as_tensor(theta[i].ravel()), torch.as_tensor(w[i].ravel())) for i in range(LANES)]
-
-        def predict(vector, x):
-            return vector.reshape(target.outputs, INPUTS) @ x
-
+        predict = partial(literal.linear, target.outputs)
     for lane, (theta_lane, w_lane) in enumerate(points):
-        expected = mean_over(batch, predict, theta_lane, w_lane, lane, oracle)
+        expected = mean_over(batch, predict, theta_lane, w_lane, lane, partial(literal.published, number, eta=0.3))
         assert_close(found[0][lane], expected[0])
         assert_close(found[1][lane], expected[1])
-
-
-def test_the_pass_is_the_appendix_r_operator():
-    """Distributional GTD2 at x = x' with T = 0: G_θ is then −u·∇F plus (δ − u)∇²F w, built from the appendix."""
-    target = CdfTarget(-2, 2, 5)
-    engine, theta, w, _ = mlp(rules.gtd2, target, (INPUTS, 4))
-    for weights in (theta, w):
-        for part in weights:
-            part[:, -1] = 0.0  # the appendix has no biases
-    rng = np.random.default_rng(2)
-    x = rng.normal(size=(LANES, 1, INPUTS))
-    shift = target.shift(rng.normal(size=(LANES, 1)), np.zeros((LANES, 1)))
-    g_theta, g_w = engine.directions(theta, w, Batch(x, x, shift, np.ones((LANES, 1))))
-    for lane in range(LANES):
-        v1, v2, w1, w2 = theta[0][lane, :-1].T, theta[1][lane, :-1].T, w[0][lane, :-1].T, w[1][lane, :-1].T
-        p, first, second = appendix_r_operator(v1, v2, w1, w2, torch.as_tensor(x[lane, 0]))
-        delta = torch.as_tensor(shift.constant[lane, 0]) - p.cumsum(0)[:-1]
-        expected = [torch.zeros_like(v1), torch.zeros_like(v2)]
-        expected_w = [torch.zeros_like(v1), torch.zeros_like(v2)]
-        for j in range(4):
-            gradient = [sum(first[m][i] for m in range(j + 1)) for i in (0, 1)]
-            curved = [sum(second[m][i] for m in range(j + 1)) for i in (0, 1)]
-            u = (gradient[0] * w1).sum() + (gradient[1] * w2).sum()
-            for i in (0, 1):
-                expected[i] += -u * gradient[i] + (delta[j] - u) * curved[i]
-                expected_w[i] += (delta[j] - u) * gradient[i]
-        for i in (0, 1):
-            assert_close(g_theta[i][lane, :-1].T, expected[i])
-            assert_close(g_w[i][lane, :-1].T, expected_w[i])
 
 
 @every_rule
@@ -280,14 +236,13 @@ def test_per_action_heads_use_the_taken_and_the_greedy_action(each):
     best = target.mean(every_next).argmax(-1)
     for lane in range(LANES):
         found = []
-        for i, s in enumerate(samples(batch, None, flat(theta, lane), flat(w, lane), lane)):
-            here, there, x = int(action[lane, i]), int(best[lane, i]), s.x
 
-            def predict(vector, inputs, here=here, there=there, x=x):
-                every = engine.predict(unflatten(vector, theta), inputs.reshape(1, 1, -1))[0, 0]
-                return every[here if inputs is x else there]
+        def chosen(which, vector, x):
+            return engine.predict(unflatten(vector, theta), x.reshape(1, 1, -1))[0, 0][which]
 
-            found.append(autodiff_of_cotangents(each, Sample(predict, *list(vars(s).values())[1:])))
+        for i, s in enumerate(literal.samples_in(batch, lane)):
+            here, there = (partial(chosen, int(which[lane, i])) for which in (action, best))
+            found.append(literal.directions(each, here, flat(theta, lane), flat(w, lane), s, there))
         expected = [torch.stack(part).mean(0) for part in zip(*found, strict=True)]
         assert_close(flat(g_theta, lane), expected[0])
         assert_close(flat(g_w, lane), expected[1])
@@ -419,7 +374,7 @@ def test_the_oracles_tell_mutants_apart():
     target = CdfTarget(-2, 2, 6)
     batch = random_batch(target)
     engine, theta, w, predict = mlp(rules.gtd2, target)
-    expected = mean_over(batch, predict, flat(theta, 0), flat(w, 0), 0, autodiff_of_saddle)[0]
+    expected = mean_over(batch, predict, flat(theta, 0), flat(w, 0), 0, saddle)[0]
     without = flat(
         MlpEngine(rule(rules.gtd2.function, curvature=False), engine.sizes[:-1], target).directions(theta, w, batch)[0],
         0,

@@ -197,3 +197,20 @@ def test_a_shift_that_points_off_the_grid_never_reaches_the_kernel():
             Shift(shift.row + 9, shift.weight, shift.constant),
             np.ones((1, 1)),
         )
+
+
+def test_rows_longer_than_what_a_pass_takes_at_once_are_the_mlp_engines():
+    """More than one block of columns, more than are prefetched; two steps, with a w that is not 0 and decays."""
+    target, rule, sizes = CdfTarget(-2, 2, 4), rules.tdrc(0.5), (5, 520, 1030)
+    small, mlp = SmallEngine(rule, sizes, target), MlpEngine(rule, sizes, target, compiled=False)
+    theta, w = (small.init(generators(seed, [0])) for seed in (0, 1))
+    ours, theirs = SmallLoop(small, walk(), np.eye(5)), TorchLoop(mlp, walk(), np.eye(5), target)
+    state = ours.start(theta, lane_streams(0, [0]))
+    layers = [[torch.as_tensor(layer.copy()) for layer in small.layers(part)] for part in (theta, w)]
+    torch_state = theirs.start(layers[0], lane_streams(0, [0]))
+    state.w, torch_state.w = w.copy(), layers[1]
+    for loop, lanes in ((ours, state), (theirs, torch_state)):
+        loop.run(lanes, 2, 0.3, 0.8)
+    for begin, end, expected in ((theta, state.theta, torch_state.theta), (w, state.w, torch_state.w)):
+        moved = small.flat(expected) - begin
+        np.testing.assert_allclose(end - begin, moved, rtol=0, atol=1e-9 * np.abs(moved).max())

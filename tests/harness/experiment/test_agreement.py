@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from harness.experiment.agreement import CHANCE, agreement, as_dict, careful, curve_as_dict, standard_errors_away
 from harness.runs.spec import Outcome
@@ -45,8 +46,6 @@ def test_the_distance_is_halls():
 
 def drawn(rng, law, comparisons, tests=200, lanes=30):
     """(plain, careful): shares of comparisons with a checkpoint outside of the band."""
-    from scipy import stats
-
     within = stats.t.isf(CHANCE / 2 / tests, lanes - 1)
     out = []
     for _ in range(comparisons):
@@ -114,3 +113,9 @@ def test_json_has_the_curve_the_distances_and_what_is_outside():
     assert as_dict(found)["agreement"]["outside"][0]["label"] == "TDC"
     found.entries[1].exact, found.entries[1].why_not_exact = None, "it would take more than 5 s"
     assert curve_as_dict(found.entries[1]) == {"left_out": "it would take more than 5 s"}
+
+
+def test_the_band_holds_all_checkpoints_of_all_contestants_together_with_99_percent():
+    """2 · tests · P(t > within) is 1 %, by Student's t with as many degrees of freedom as lanes have."""
+    found = agreement(planted(0.0, lanes=12))
+    assert 2 * len(found.distances) * stats.t.sf(found.within, 11) == pytest.approx(0.01, rel=1e-9)

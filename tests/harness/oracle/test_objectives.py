@@ -156,6 +156,18 @@ def test_the_spectrum_is_that_of_the_matrix_itself():
     assert np.isinf(wide.spectrum(np.zeros((1, wide.predictor.size)))["condition"]).all()
 
 
+def test_features_that_depend_on_each_other_add_nothing_to_the_rank():
+    """Boyan's four features, and a fifth that is the sum of two of them."""
+    mdp = find_problem("boyan").mdp
+    wide = np.column_stack([mdp.features, mdp.features[:, 0] + mdp.features[:, 1]])
+    for X in (mdp.features, wide):
+        found = Objective(mdp, ValueTarget(), linear(X)).spectrum(np.zeros((1, X.shape[1])))
+        assert found["rank"][0] == 4
+    C = np.einsum("s,si,sj->ij", mdp.d, mdp.features, mdp.features)
+    found = Objective(mdp, ValueTarget(), linear(mdp.features)).spectrum(np.zeros((1, 4)))
+    assert found["condition"][0] == pytest.approx(np.linalg.cond(C), rel=1e-9)
+
+
 # ---------------------------------------------------------------------- the spiral
 
 

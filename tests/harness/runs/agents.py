@@ -34,7 +34,7 @@ class KilledError(Exception):
 
 
 def cohort(spec: RunSpec, kept: Keeper | None = None, ticks: float = math.inf):
-    """(curves and deaths of a cohort, how often the clock was looked at); stopped before that many ticks, if so."""
+    """(what a cohort gives, how often the clock was looked at); stopped before that many ticks, if so."""
     seen = 0
 
     def tick():
@@ -44,4 +44,4 @@ def cohort(spec: RunSpec, kept: Keeper | None = None, ticks: float = math.inf):
             raise KilledError
 
     trial = train(Acting.of(spec), range(spec.learner.cohort), tick, kept)
-    return trial.curves.tobytes() + trial.died.tobytes(), seen
+    return trial.curves.tobytes() + trial.died.tobytes() + trial.law.tobytes(), seen

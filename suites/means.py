@@ -1,6 +1,6 @@
 """Means and steps: an engine's average over every transition, a whole step, the target's law, the R-operator.
 
-Claims of the gradients suite; transition by transition stands in `directions`.
+Claims of the gradients suite; transition by transition stands in `suites.instrument.steps`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,24 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
+from scipy import stats
+from torch.func import hessian
 
+from algorithms.batch import Batch
 from algorithms.checks import Floats
+from algorithms.fast.linear import LinearEngine, directions
+from algorithms.fast.mlp import MlpEngine
 from algorithms.rule import Rule
 from algorithms.rules import gtd2
+from algorithms.streams import generator, lane_streams
+from algorithms.table import Sampler
+from algorithms.targets import CdfTarget, ValueTarget
 from harness.judging.claims import Need, Setting
 from harness.judging.verdicts import Finding, Verdict, exactly, largest
+from harness.oracle.objectives import Objective, flat, linear, mlp
 from harness.oracle.theorem import EXACT, relative_error
+from harness.plugins import find_problem
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
 
@@ -31,7 +42,6 @@ def compare(found: Floats, expected: Floats, what: str = "E[Δθ]", of: str = "�
 
 def every_outcome(target_atoms: int = 4):  # type: ignore[no-untyped-def]
     """Collision's lift, and a batch with every outcome in a lane of its own."""
-    from harness.plugins import find_problem
 
     world = find_problem("collision")
     target = world.target("cdf", target_atoms)
@@ -41,11 +51,6 @@ def every_outcome(target_atoms: int = 4):  # type: ignore[no-untyped-def]
 
 def points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # type: ignore[no-untyped-def]
     """(engine object, predictor, θ, w) with the same point in every lane."""
-
-    from algorithms.fast.linear import LinearEngine
-    from algorithms.fast.mlp import MlpEngine
-    from algorithms.streams import generator
-    from harness.oracle.objectives import linear, mlp
 
     if engine == "linear":
         points = generator(seed, purpose="point").normal(size=(2, 1, target.outputs, mdp.features.shape[1]))
@@ -57,7 +62,6 @@ def points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # type
 
 
 def engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
-    from harness.oracle.objectives import Objective, flat
 
     mdp, target, batch = every_outcome()
     made, predictor, theta, w = points(engine, rule, mdp, target, len(batch.x), setting.seed)
@@ -70,9 +74,6 @@ def engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
     """A whole step against the engine's own directions: the right sizes on the right weights."""
-    from algorithms.streams import lane_streams
-    from algorithms.table import Sampler
-    from harness.oracle.objectives import flat
 
     mdp, target, _ = every_outcome()
     lanes, alpha, beta = 6, 0.03, 0.2
@@ -97,8 +98,6 @@ def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 def target_law(projection: str, setting: Setting) -> Finding:
     """Against the definition, law by law: mass split between neighbours, or the atom nearest to or below (z − r)/γ."""
-    from algorithms.streams import generator
-    from algorithms.targets import CdfTarget
 
     rng = generator(setting.seed, purpose="target", projection=projection)
     target = CdfTarget(-1.0, 2.0, 13, projection)
@@ -125,8 +124,6 @@ def target_law(projection: str, setting: Setting) -> Finding:
 
 def value_law(setting: Setting) -> Finding:
     """As a matrix and a constant, at random rewards and discounts and at ends."""
-    from algorithms.streams import generator
-    from algorithms.targets import ValueTarget
 
     rng = generator(setting.seed, purpose="value target")
     r, gamma = rng.normal(size=40), np.where(np.arange(40) % 4 == 0, 0.0, rng.uniform(0.3, 1.0, size=40))
@@ -138,14 +135,6 @@ def value_law(setting: Setting) -> Finding:
 
 
 def r_operator(setting: Setting) -> Finding:
-    import torch
-    from torch.func import hessian
-
-    from algorithms.batch import Batch
-    from algorithms.fast.mlp import MlpEngine
-    from algorithms.streams import generator
-    from algorithms.targets import CdfTarget
-    from harness.oracle.objectives import flat, mlp
 
     target = CdfTarget(-1.0, 1.0, 5)
     engines = [MlpEngine(replace(gtd2, curvature=on), (3, 4, 3), target) for on in (True, False)]
@@ -174,11 +163,6 @@ def needs_sampled_updates(rule: Rule, problem: str, setting: Setting) -> list[Ne
 
 def sampled_updates(rule: Rule, problem: str, steps: int, seed: int, lanes: int = 64) -> dict[str, Any]:
     """Lanes of sampled transitions, each an independent mean of updates at one point; and the exact mean update."""
-    from algorithms.fast.linear import directions
-    from algorithms.streams import generator, lane_streams
-    from algorithms.table import Sampler
-    from harness.oracle.objectives import Objective, linear
-    from harness.plugins import find_problem
 
     world = find_problem(problem)
     mdp, target = world.mdp, world.target("value")
@@ -197,7 +181,6 @@ def sampled_updates(rule: Rule, problem: str, steps: int, seed: int, lanes: int 
 
 def sampled_mean(evidence: list[Any], setting: Setting) -> Finding:
     """The largest t over the coordinates."""
-    from scipy import stats
 
     sampled, exact = np.array(evidence[0]["sampled"]), np.array(evidence[0]["exact"])
     lanes = len(sampled)
