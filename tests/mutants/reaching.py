@@ -27,7 +27,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.seen: set[CodeType] = set()
-        self.start = time.perf_counter()
+        self.start = time.process_time()
         threading.setprofile(self._note)
         sys.setprofile(self._note)
 
@@ -36,13 +36,13 @@ class Watch:
             self.seen.add(frame.f_code)
 
     def end(self) -> dict[str, Any]:
-        """Seconds, and 'file:first line' of every function in this folder."""
+        """Seconds of the processor, and 'file:first line' of every function in this folder."""
         sys.setprofile(None)
         threading.setprofile(None)
         here = f"{Path.cwd()}{os.sep}"
         calls = sorted({f"{c.co_filename.removeprefix(here)}:{c.co_firstlineno}" for c in self.seen
                         if c.co_filename.startswith(here)})  # fmt: skip
-        return {"seconds": round(time.perf_counter() - self.start, 3), "calls": calls}
+        return {"seconds": round(time.process_time() - self.start, 3), "calls": calls}
 
 
 _watched: dict[str, dict[str, Any]] = {}

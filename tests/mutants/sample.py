@@ -3,7 +3,7 @@
 For each fault, until the first that sees it: the quick tests that may see it, then the suites of claims that may. What
 may see a fault is read from a run without one. A test that calls the function may; if the fault is where calls are
 not seen (compiled code, code that runs at import), all that call into modules that import it may, the nearest first.
-The slow tests are left out, and BUDGET ends the rest: so the score is a lower bound.
+The slow tests are left out, and TESTS and CLAIMS end the rest: so the score is a lower bound.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ from tests.mutants.imports import Graph
 from tests.mutants.results import Results, key_of
 from tests.mutants.sites import Change, all_sites, draw
 
-BUDGET = 40.0  # seconds of tests, and again of claims, by what they take without a fault
-MERCY = 3.0  # times that, and what a compilation may take: then it hangs
+# Seconds of the processor that tests and claims may take for one fault, by what they take without it while they are
+# watched, which is about twice as long.
+TESTS, CLAIMS = 40.0, 100.0
+MERCY = 4.0  # times that on a busy machine, and what a compilation may take: then it hangs
 COMPILING = 120.0
 CAUGHT, INCOMPETENT, SURVIVED = "caught", "incompetent", "survived"
 WRONG = ("FAIL", "MISSED", "ERROR")
@@ -76,8 +78,8 @@ class Sample:
 
     # ------------------------------------------------------------------ who may see it
 
-    def nearest(self, change: Change, checks: list[Check]) -> list[Check]:
-        """Those that may see a fault, the nearest first and the quickest of them first, up to the budget."""
+    def nearest(self, change: Change, checks: list[Check], budget: float) -> list[Check]:
+        """Those that may see a fault, the nearest first and the quickest of them first, within a budget."""
         function = function_at(self.right.sources / change.file, change.line)
         call = f"{change.file}:{function}"
         hidden = function is None or call in self.baseline.imported or self._compiled(change.file)
@@ -88,20 +90,7 @@ class Sample:
                 ranks[check.name] = 0
             elif hidden and (near := [far[file] for file in {*check.files, _file(check)} if file in far]):
                 ranks[check.name] = 1 + min(near)
-        return self._within_budget([check for check in checks if check.name in ranks], ranks)
-
-    @staticmethod
-    def _within_budget(checks: list[Check], ranks: dict[str, int]) -> list[Check]:
-        """Tests of a file stay together, for the sake of its fixtures."""
-        whole: defaultdict[tuple[int, str], float] = defaultdict(float)
-        for check in checks:
-            whole[ranks[check.name], _file(check)] += check.seconds
-        found, spent = [], 0.0
-        for check in sorted(checks, key=lambda c: (ranks[c.name], whole[ranks[c.name], _file(c)], _file(c), c.seconds)):
-            if spent + check.seconds <= BUDGET:
-                found.append(check)
-                spent += check.seconds
-        return found
+        return _within(budget, [check for check in checks if check.name in ranks], ranks)
 
     def _compiled(self, file: str) -> bool:
         return has_compiled((self.right.sources / file).read_bytes())
@@ -110,7 +99,7 @@ class Sample:
 
     def judge(self, change: Change) -> Verdict:
         """In a copy of its own, or from the results."""
-        key = key_of(self.sources, change, BUDGET)
+        key = key_of(self.sources, change, TESTS, CLAIMS)
         if (stored := self.results.get(key)) is not None:
             return Verdict(**{name: stored[name] for name in Verdict.__dataclass_fields__})
         start, folder = time.perf_counter(), self.work / key
@@ -127,7 +116,7 @@ class Sample:
 
     def outcome(self, place: Place, change: Change) -> tuple[str, str]:
         """(what became of it, by whom), of what a copy holds."""
-        tests = self.nearest(change, self.baseline.tests)
+        tests = self.nearest(change, self.baseline.tests, TESTS)
         if tests:
             words = (*QUIET, "-x", "-rfE", "--tb=no", *(test.name for test in tests))
             done = place.run(PYTEST, *words, patience=patience(tests))
@@ -136,7 +125,7 @@ class Sample:
             if done.returncode != 0:
                 named = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.M)
                 return CAUGHT, named[1] if named else "no test could be collected"
-        for suite in self.nearest(change, self.baseline.suites):
+        for suite in self.nearest(change, self.baseline.suites, CLAIMS):
             words = ("suite", suite.name, "--json", "--store", str(place.folder / "store.sqlite"))
             done = place.run(COMMAND, *words, patience=patience([suite]))
             if done.late or done.returncode < 0:
@@ -171,6 +160,19 @@ class Sample:
 
 def _file(check: Check) -> str:
     return check.name.partition("::")[0]
+
+
+def _within(budget: float, checks: list[Check], ranks: dict[str, int]) -> list[Check]:
+    """In order. Tests of a file stay together, for the sake of its fixtures."""
+    whole: defaultdict[tuple[int, str], float] = defaultdict(float)
+    for check in checks:
+        whole[ranks[check.name], _file(check)] += check.seconds
+    found, spent = [], 0.0
+    for check in sorted(checks, key=lambda c: (ranks[c.name], whole[ranks[c.name], _file(c)], _file(c), c.seconds)):
+        if spent + check.seconds <= budget:
+            found.append(check)
+            spent += check.seconds
+    return found
 
 
 def patience(checks: Iterable[Check]) -> float:
@@ -223,7 +225,7 @@ def main(root: Path, work: Path, results: Results, jobs: int, count: int, seed: 
     print(f"seed {seed}: {len(changes)} of {len(sites)} sites, sources {sample.sources}", flush=True)
     start = time.perf_counter()
     baseline = sample.baseline
-    out = [f"{suite.name} ({suite.seconds:.0f} s)" for suite in baseline.suites if suite.seconds > BUDGET]
+    out = [f"{suite.name} ({suite.seconds:.0f} s)" for suite in baseline.suites if suite.seconds > CLAIMS]
     print(
         f"{len(baseline.tests)} tests, {len(baseline.suites) - len(out)} suites; too long: {', '.join(out) or 'none'}"
     )
