@@ -1,9 +1,10 @@
 """A random sample of all faults that cosmic-ray can make, as an estimate of how many our checks see.
 
 For each fault, until the first that sees it: the quick tests that may see it, then the suites of claims that may. What
-may see a fault is read from a run without one. A test that calls the function may; if the fault is where calls are
-not seen (compiled code, code that runs at import), all that call into modules that import it may, the nearest first.
-The slow tests are left out, and TESTS and CLAIMS end the rest: so the score is a lower bound.
+may see a fault is read from a run without one: a test that calls the function, and its neighbours in the file, which
+share fixtures with it. If the fault is where calls are not seen (compiled code, code that runs at import), it is all
+that call into modules that import it, the nearest first. The slow tests are left out, and TESTS and CLAIMS end the
+rest: so the score is a lower bound.
 """
 
 from __future__ import annotations
@@ -84,12 +85,15 @@ class Sample:
         call = f"{change.file}:{function}"
         hidden = function is None or call in self.baseline.imported or self._compiled(change.file)
         far = self.graph.distances(change.file)
+        callers = {_file(check) for check in checks if call in check.calls}
         ranks: dict[str, int] = {}
         for check in checks:
             if call in check.calls:
                 ranks[check.name] = 0
+            elif _file(check) in callers:  # a fixture that tests share was called for the first of them
+                ranks[check.name] = 1
             elif hidden and (near := [far[file] for file in {*check.files, _file(check)} if file in far]):
-                ranks[check.name] = 1 + min(near)
+                ranks[check.name] = 2 + min(near)
         return _within(budget, [check for check in checks if check.name in ranks], ranks)
 
     def _compiled(self, file: str) -> bool:

@@ -107,6 +107,7 @@ def check(name, seconds, *calls):
 TESTS = [
     check("tests/a.py::slow", 3.0, "algorithms/x.py:8"),
     check("tests/a.py::quick", 1.0, "algorithms/x.py:8", "harness/y.py:4"),
+    check("tests/a.py::shares", 0.5, "harness/w.py:1"),
     check("tests/b.py::near", 1.0, "harness/y.py:4"),
     check("tests/c.py::far", 0.1, "harness/z.py:1"),
     check("tests/d.py::elsewhere", 0.1, "harness/w.py:1"),
@@ -114,9 +115,12 @@ TESTS = [
 ]
 
 
-def test_who_calls_the_function_is_asked_and_nobody_else(sample, checkout):
+NEAREST = ["tests/a.py::quick", "tests/a.py::slow", "tests/a.py::shares"]
+
+
+def test_who_calls_the_function_is_asked_then_its_neighbours_and_nobody_else(sample, checkout):
     inside = next(change for change in draw(checkout, all_sites(checkout), 1000, 0) if change.line == 10)
-    assert [each.name for each in sample.nearest(inside, TESTS, 40.0)] == ["tests/a.py::quick", "tests/a.py::slow"]
+    assert [each.name for each in sample.nearest(inside, TESTS, 40.0)] == NEAREST
 
 
 def test_of_code_whose_calls_are_not_seen_all_that_import_it_are_asked_the_nearest_first(sample, checkout):
