@@ -282,7 +282,7 @@ LOOPS = (
         "algorithms/stepping.py",
         "base = 1.0 + np.arange(first, first + steps) / self.offset",
         "base = 1.0 + np.arange(steps) / self.offset",
-        ("test:tests/algorithms/fast/test_linear_runs.py::test_a_run_is_the_run_written_out",),
+        ("test:tests/algorithms/test_stepping.py::test_a_robbins_monro_schedule_falls_as_it_says",),
     ),
     Mutant(
         "mirror prox: from the midpoint",
