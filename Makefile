@@ -75,8 +75,10 @@ screenshots: $(READY) browser  ## the report and a terminal, as pictures in docs
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 	$(BIN)/python -m harness.report.cost docs/cost.png
 
-mutants: $(READY)  ## more than a hundred faults, one by one: which claim or test sees each?
-	$(BIN)/python -m tests.mutants
+SAMPLE ?=
+SEED ?=
+mutants: $(READY)  ## eighty listed faults, one by one: what sees each? SAMPLE=200 draws others (SEED=… the same again)
+	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 torture: $(READY)  ## 200 signals to parents, workers and schedulers of a run, 20 kills of the whole ledger
 	$(BIN)/python -m tests.harness.runs.torture 200 20

@@ -7,15 +7,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from algorithms.fast.compiling import has_compiled
+from algorithms.fast.compiling import cache_folder, has_compiled
 from tests import forked
-from tests.forked import PYTEST, THREADS
-from tests.mutants.mutant import RULE, Catcher
+from tests.forked import PYTEST, THREADS, Finished
+from tests.mutants.mutant import Catcher
 
 FOLDERS = ("algorithms", "harness", "suites", "tests", "examples", "docs")
 FILES = ("pyproject.toml", "README.md", "Makefile", "asv.conf.json", "CHANGELOG.md")
@@ -25,9 +24,9 @@ COMMAND = "import sys; from harness.cli import main; sys.exit(main())"
 WHERE = "import algorithms, harness, suites; print(algorithms.__file__, harness.__file__, suites.__file__)"
 
 
-def copy_sources(root: Path, folder: Path) -> None:
-    """The checkout without what is not source."""
-    ignore = shutil.ignore_patterns("__pycache__", "*.sqlite*", ".*")
+def copy_sources(root: Path, folder: Path, bytecode: bool = False) -> None:
+    """The checkout without what is not source; with Python's bytecode, which is valid as long as a file is the same."""
+    ignore = shutil.ignore_patterns(*([] if bytecode else ["__pycache__"]), "*.sqlite*", ".*")
     for name in FOLDERS:
         if (root / name).is_dir():
             shutil.copytree(root / name, folder / name, ignore=ignore)
@@ -60,9 +59,13 @@ def digest_of(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """A copy of the sources, with a cache of compiled code and a store of its own beside it."""
+    """A copy of the sources, with a cache of compiled code and a store of its own beside it.
+
+    first   where nothing is broken: Python's bytecode is kept here, for the copies that are made of this one
+    """
 
     folder: Path
+    first: bool = False
 
     @property
     def sources(self) -> Path:
@@ -76,26 +79,36 @@ class Place:
 
     @staticmethod
     def make(root: Path, folder: Path) -> Place:
-        """A fresh copy."""
+        """A fresh copy of a checkout."""
         folder.mkdir(parents=True)
-        place = Place(folder)
+        place = Place(folder, first=True)
         copy_sources(root, place.sources)
         declare(place.sources)
+        if cache_folder().exists():  # code of the very same sources, by its name: nothing is compiled twice
+            shutil.copytree(cache_folder(), place.cache)
         return place
 
-    def run(self, code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    def another(self, folder: Path, file: str) -> Place:
+        """A copy of this one, for a fault in a file: with its compiled code, if that does not depend on the file."""
+        copy_sources(self.sources, folder / "copy", bytecode=True)
+        declare(folder / "copy")
+        if self.cache.exists() and not compiles_anew(self.sources, file):
+            shutil.copytree(self.cache, folder / "cache")
+        return Place(folder)
+
+    def run(self, code: str, *words: str, patience: float = PATIENCE, **extra: str) -> Finished:
         """Python in the copy: its modules win over installed ones, and its compiled code is its own."""
         environment = os.environ | THREADS | {
             "PYTHONPATH": str(self.sources),
             "DGTD_CACHE": str(self.cache),
             "DGTD_EXECUTOR": "in-process",
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONDONTWRITEBYTECODE": "" if self.first else "1",
             "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis"),
-        }  # fmt: skip
+        } | extra  # fmt: skip
         environment.pop("DGTD_STORE", None)
-        done = forked.run(code, *words, cwd=self.sources, env=environment, timeout=PATIENCE)
+        done = forked.run(code, *words, cwd=self.sources, env=environment, timeout=patience)
         if done.late:
-            done.stderr += f"\nmore than {PATIENCE:g} s"
+            done.stderr += f"\nmore than {patience:g} s"
         return done
 
     def check(self) -> None:
@@ -106,15 +119,11 @@ class Place:
 
     # ------------------------------------------------------------------ claims
 
-    def statuses(self, suite: str, claims: list[str], rule: bool, store: str) -> dict[str, str]:
+    def statuses(self, suite: str, claims: list[str], store: str) -> dict[str, str]:
         """Claim → status, of the claims whose ids start so; empty if the command gave no ledger."""
         only = [word for claim in claims for word in ("--claim", claim)]
         words = ["suite", suite, *only, "--json", "--store", str(self.folder / store)]
-        done = self.run(COMMAND, *words, *(["--rule", RULE] if rule else []))
-        try:
-            return {entry["id"]: entry["status"] for entry in json.loads(done.stdout)["claims"]}
-        except (ValueError, KeyError, TypeError):
-            return {}
+        return ledger_of(self.run(COMMAND, *words))
 
     # ------------------------------------------------------------------ tests
 
@@ -130,20 +139,20 @@ class Place:
 
     # ------------------------------------------------------------------ both
 
-    def catches(self, catcher: Catcher, rule: bool, turn: int) -> bool:
+    def catches(self, catcher: Catcher, turn: int) -> bool:
         """Whether the claim does not pass, or the test fails."""
         if catcher.kind == "claim":
-            found = self.statuses(catcher.suite, [catcher.name], rule, f"{turn}.sqlite")
+            found = self.statuses(catcher.suite, [catcher.name], f"{turn}.sqlite")
             return found.get(catcher.name) in catcher.statuses
         return catcher.name in self.failed_tests([catcher.name])[1]
 
-    def red(self, catchers: list[Catcher], rule: bool) -> dict[str, str]:
+    def red(self, catchers: list[Catcher]) -> dict[str, str]:
         """Catcher → what is wrong with it where nothing is broken: it must pass there, or it catches nothing."""
         wrong = {}
         claims = [each for each in catchers if each.kind == "claim"]
         for suite in dict.fromkeys(each.suite for each in claims):
             names = [each for each in claims if each.suite == suite]
-            found = self.statuses(suite, [each.name for each in names], rule, "right.sqlite")
+            found = self.statuses(suite, [each.name for each in names], "right.sqlite")
             for each in names:
                 status = found.get(each.name, "no entry")
                 if status in each.statuses or status not in ("PASS", "CAUGHT", "VACUOUS"):
@@ -154,6 +163,14 @@ class Place:
             if each.name not in ran or each.name in failed:
                 wrong[each.text] = "FAILED" if each.name in failed else "did not run"
         return wrong
+
+
+def ledger_of(done: Finished) -> dict[str, str]:
+    """Claim → status, of what `dgtd suite --json` printed; empty if that was no ledger."""
+    try:
+        return {entry["id"]: entry["status"] for entry in json.loads(done.stdout)["claims"]}
+    except (ValueError, KeyError, TypeError):
+        return {}
 
 
 def compiles_anew(root: Path, file: str) -> bool:

@@ -1,12 +1,9 @@
-"""A mutant: one deliberate fault in a file of ours or in a user's rule, and what must catch it."""
+"""A mutant: one deliberate fault in a file of ours, and what must catch it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-
-RULE_FILE = "mine.py"  # a user's rule, at the top of the copy
-RULE = f"{RULE_FILE}:mine"
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Catcher:
 
 @dataclass(frozen=True)
 class Mutant:
-    """In `file`, `old` becomes `new`. `caught_by` lists catchers, claims first; each must pass without the fault."""
+    """In `file`, `old` becomes `new`. `caught_by` lists claims and tests; one must catch it."""
 
     name: str
     file: str
@@ -66,39 +63,10 @@ class Mutant:
         """What must catch it, in this order."""
         return [Catcher(text) for text in self.caught_by]
 
-    @property
-    def rule(self) -> str:
-        """The text of the right rule that a user brings; empty if the fault is in a file of ours."""
-        return ""
-
-    def prepare(self, folder: Path) -> None:
-        """Put into a copy what the catchers need, still without the fault."""
-
     def apply(self, folder: Path) -> None:
         """Put the fault into a copy of the sources."""
         path = folder / self.file
         path.write_text(changed(self, path.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class UserMutant(Mutant):
-    """A fault in a rule that a user brings: `right` is the rule file without it, and the claims judge the rule."""
-
-    right: str = ""
-
-    @property
-    def rule(self) -> str:
-        """The text of the right rule."""
-        return self.right
-
-    def prepare(self, folder: Path) -> None:
-        """The user's rule file."""
-        (folder / RULE_FILE).write_text(self.right, encoding="utf-8")
-
-
-def of_user(name: str, right: str, old: str, new: str, *caught_by: str) -> UserMutant:
-    """A fault in a user's rule `mine`."""
-    return UserMutant(name, RULE_FILE, old, new, caught_by, right)
 
 
 def changed(mutant: Mutant, text: str) -> str:

@@ -14,9 +14,10 @@ from harness.runs.checkpoints import Keeper
 from harness.runs.spec import PredictorSpec
 from harness.runs.trainers.agent import Acting
 from harness.runs.trainers.policy_iteration import Iterating, Walk
+from harness.runs.trainers.trainer import train
 
 PLACE, LANES, ATOMS = "cartpole-v0", 2, 7
-STEPS = 2 * LOOK  # a checkpoint is taken at the last one
+STEPS = 128  # a checkpoint is taken at the last one
 HIDDEN = (6, 5)
 NETWORK = PredictorSpec("mlp", HIDDEN, "tanh")
 STATES = np.random.default_rng(0).normal(0.0, 0.1, (3, 4))
@@ -56,7 +57,7 @@ def test_an_agents_laws_are_the_networks_after_the_last_step():
     )
     keeper = Looking(Path("nowhere"), {})
     kept = train(Acting.of(run_of(made)), range(LANES), lambda: None, keeper).law
-    expected = [[law(4, theta, x, 2) for x in STATES] for theta in keeper.seen["players/theta"]]
+    expected = [[law(4, theta, x, 2) for x in STATES] for theta in keeper.seen["lanes/players/theta"]]
     np.testing.assert_allclose(kept, np.reshape(expected, (LANES, -1)), rtol=0, atol=1e-6)  # in single precision
 
 
@@ -65,10 +66,10 @@ def test_policy_iterations_laws_are_of_the_action_that_its_policy_chooses():
     made = iterating_learner("gtd2", PLACE, "cdf", 0.1, 0.1, ATOMS, predictor=NETWORK, cohort=LANES, episodes=1)
     iterating = Iterating.of(run_of(made))
     walk, expected = Walk(iterating, range(LANES)), []
-    while walk.done < STEPS:
+    while walk.steps < STEPS:
         walk.step()
     for learnt, policy in zip(walk.lanes.theta[:, 0], walk.lanes.policy[:, 0], strict=True):
-        for x in STATES / np.array(policy_iteration.SCALES[PLACE]):
+        for x in STATES / iterating.scale:
             seen = [np.concatenate([x, action]) for action in np.eye(2)]
             # Atoms are evenly spaced: the less F, the larger the mean.
             best = int(np.argmin([law(6, policy, each, 1).sum() for each in seen]))

@@ -36,7 +36,7 @@ PATHS = {
 
 def spec_of(rule, iid=False, **learner):
     made = Learner(reference_of(rule), 1.0, 3.0, target="cdf", atoms=4, **learner)
-    return RunSpec(Place("collision", iid), made, Probe(STOPS, ("values",)), 0, (("purpose", "path"),))
+    return RunSpec(PlaceSpec("collision", iid), made, Probe(STOPS, ("values",)), 0, (("purpose", "path"),))
 
 
 def kept(spec):
