@@ -17,7 +17,7 @@ from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference_of
-from harness.runs.spec import Learner, PredictorSpec, Probe, Request, RunSpec, StepSchedule
+from harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, Request, RunSpec, StepSchedule
 from harness.runs.store import Store
 from harness.runs.trainers.trainer import trainer_of
 

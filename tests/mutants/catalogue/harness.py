@@ -96,7 +96,7 @@ RUNS = (
     ),
     Mutant(
         "fingerprint: rewards left out",
-        "harness/runs/fingerprint.py",
+        "harness/oracle/problem.py",
         "asdict(mdp.transitions), mdp.gamma, mdp.behaviour",
         "asdict(mdp.transitions)['probability'], mdp.gamma, mdp.behaviour",
         ("test:tests/harness/runs/test_fingerprint.py::test_a_problem_is_its_arrays",),
@@ -106,21 +106,21 @@ RUNS = (
         "algorithms/replay.py",
         "        self.added = int(added)\n",
         "        self.added = max(self.added, 1)\n",
-        ("claim:control/resumed/dqn",),
+        ("test:tests/harness/runs/test_checkpoints.py::test_save_load_and_go_on_is_to_go_on",),
     ),
     Mutant(
         "checkpoints: the optimiser's steps are forgotten",
         "algorithms/optimisers.py",
         "        self.count = int(count)\n",
         "        self.count = 0\n",
-        ("claim:control/resumed/dqn",),
+        ("test:tests/harness/runs/test_checkpoints.py::test_save_load_and_go_on_is_to_go_on",),
     ),
 )
 
 AGENTS = (
     Mutant(
         "control: agents act by their logits, not by their law",
-        "algorithms/fast/batch_values.py",
+        "algorithms/fast/acting.py",
         "mass, stack.support)",
         "mass, stack.support) * 0.0",
         (
@@ -137,9 +137,9 @@ AGENTS = (
     ),
     Mutant(
         "control: a kind of transition is taken for the one before",
-        "algorithms/fast/batch_heads.py",
-        "or steps.discount[lane, i] != discount",
-        "or discount != discount",
+        "algorithms/fast/network_batches.py",
+        "keys[row, 0] == asked[i, 0] and keys[row, 1] == asked[i, 1]",
+        "keys[row, 0] == asked[i, 0]",
         ("claim:control/published/dqn",),
     ),
     Mutant(
@@ -154,21 +154,21 @@ AGENTS = (
     ),
     Mutant(
         "control: a fall on the last step is cut off",
-        "harness/worlds/cartpole.py",
+        "harness/places/cartpole.py",
         "out.truncated[lane] = not fell and",
         "out.truncated[lane] =",
         (
-            "claim:control/cartpole-v0/last-step",
-            "test:tests/harness/worlds/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",
+            "test:tests/harness/places/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",
+            "test:tests/harness/places/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",
         ),
     ),
     Mutant(
         "control: the next observation is the new episode's",
-        "harness/runs/acting.py",
+        "harness/runs/trainers/agent.py",
         "replay.add(seen, actions, moved.reward, discount, moved.observation)",
         "replay.add(seen, actions, moved.reward, discount, world.observation)",
         (
-            "claim:control/cartpole-v0/replayed",
+            "test:tests/harness/runs/test_acting.py::test_what_is_replayed_is_what_happened",
             "test:tests/harness/runs/test_acting.py::test_what_is_replayed_is_what_happened",
         ),
     ),
@@ -177,18 +177,18 @@ AGENTS = (
         "algorithms/replay.py",
         "at = np.int64(uniform(streams[lane]) * size)",
         "at = np.int64(uniform(streams[0]) * size)",
-        ("claim:control/replay",),
+        ("test:tests/algorithms/test_agents.py::test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream",),
     ),
 )
 
 ITERATION = (
     Mutant(
         "iteration: the ratio is of the behaviour to itself",
-        "algorithms/fast/choosing.py",
+        "algorithms/fast/acting.py",
         "(own / actions + (1.0 - own) * hit)",
         "(wider / actions + (1.0 - wider) * hit)",
         (
-            "claim:policy_iteration/ratios",
+            "test:tests/algorithms/test_policy_iteration.py::test_a_draw_explores_its_action_below_epsilon_and_its_ratio_is_that_of_policy_and_behaviour",
             "test:tests/algorithms/test_policy_iteration.py::test_actions_and_ratios_are_those_of_policy_and_behaviour",
         ),
     ),
@@ -208,11 +208,11 @@ ITERATION = (
     ),
     Mutant(
         "iteration: an end is weighed by what would follow",
-        "harness/runs/iterating.py",
+        "harness/runs/trainers/policy_iteration.py",
         "np.where(moved.terminated, 1.0, following.rho)",
         "following.rho",
         (
-            "claim:policy_iteration/lessons",
+            "test:tests/harness/runs/test_iterating.py::test_off_policy_the_next_action_is_weighed_and_an_end_is_not",
             "test:tests/harness/runs/test_iterating.py::test_off_policy_the_next_action_is_weighed_and_an_end_is_not",
         ),
     ),
@@ -222,7 +222,7 @@ ITERATION = (
         "p, t, q = rule(g - f, u, rho)",
         "p, t, q = rule((g - f).detach(), u, rho)",
         (
-            "claim:policy_iteration/diagnosis/jacobian",
+            "test:tests/harness/oracle/test_linearised.py::test_the_jacobian_is_that_of_the_mean_update",
             "test:tests/harness/oracle/test_linearised.py::test_the_jacobian_is_that_of_the_mean_update",
         ),
     ),
