@@ -2,15 +2,19 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from tests.imports import counts, inside_functions
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("algorithms", "harness", "suites")  # a room may import those before it
 FILES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))
 # Inside the harness: what is exactly true knows nothing of runs, and runs know nothing of verdicts.
-INSIDE = ("oracle", "runs", "judging", "compare", "report", "commands")
+INSIDE = ("oracle", "places", "runs", "judging", "experiment", "report", "commands")
 ENTRIES = ("cli", "gate", "plugins")
 
 
@@ -113,3 +117,17 @@ def test_a_module_that_climbs_is_seen(tmp_path, monkeypatch):
     bad.parent.mkdir()
     bad.write_text("def f():\n    from harness.oracle import mdp\n    import suites.rates\n")
     assert sorted(climbs(bad)) == ["harness.oracle.mdp", "suites.rates"]
+
+
+MOST = 60  # what starts a command quickly, and benchmarks that must run on older commits
+
+
+def test_few_imports_of_ours_hide_inside_functions():
+    assert counts().total() <= MOST, counts()
+    assert inside_functions("import numpy\ndef f():\n    from harness import x\n    import scipy\n") == 1
+
+
+def test_the_contracts_about_imports_are_kept():
+    """As pyproject.toml states them: layers, and no cycle between packages."""
+    done = subprocess.run([sys.executable, "-m", "importlinter.cli", "lint"], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout

@@ -13,7 +13,7 @@ from algorithms.targets import CdfTarget
 from harness.experiment import agreement
 from harness.oracle import objectives, saddle
 from harness.places.cartpole import CartPole
-from harness.runs import iterating
+from harness.runs.trainers import policy_iteration as iterating
 from tests import physics
 from tests.algorithms import (
     test_agents,

@@ -59,7 +59,7 @@ HOW: dict[str, list[str] | Elsewhere] = {
         f"dgtd compare --predictor mlp(3,torch) --problems two_state --rules tdc {SMALL} --out network"
     ],
     "dgtd compare --problems cartpole-v0 --rules 'dqn,c51,greedy_gq(0.5)' --targets cdf": Elsewhere(
-        "tests/harness/experiment/test_control.py", "test_the_command_writes_a_report"
+        "tests/harness/experiment/test_worlds.py", "test_the_command_writes_a_report"
     ),
     "dgtd export --curves --purpose reported --out c.csv": ["dgtd export --curves --purpose reported --out c.csv"],
     "dgtd suite --json": ["dgtd suite contraction --claim contraction/kl --json"],

@@ -1,4 +1,4 @@
-"""`dgtd new`: a rule, a problem or a suite to start from, that works before it is changed."""
+"""`dgtd new`: a rule, a problem, a world, a trainer or a suite to start from, that works before it is changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from harness.commands.output import Command, say
 
-app = typer.Typer(help="A rule, problem or suite to start from.", no_args_is_help=True)
+app = typer.Typer(help="A rule, problem, world, trainer or suite to start from.", no_args_is_help=True)
 TEMPLATES = Path(__file__).parents[1] / "templates"
 Name = typer.Argument(help="Its name, as Python allows it.")
 
@@ -25,6 +25,20 @@ def problem(name: str = Name) -> None:
     """A folder NAME with a package that brings a problem."""
     _package("problem", name, name)
     say(f"{name}/ brings a problem: pip install --no-build-isolation --editable {name}, then dgtd problem check {name}")
+
+
+@app.command(cls=Command)
+def world(name: str = Name) -> None:
+    """A folder NAME with a package that brings a world."""
+    _package("world", name, name)
+    say(f"{name}/ brings a world: pip install --no-build-isolation --editable {name}, then dgtd world show {name}")
+
+
+@app.command(cls=Command)
+def trainer(name: str = Name) -> None:
+    """A folder NAME with a package that brings a kind of learner."""
+    _package("trainer", name, name)
+    say(f"{name}/ brings a trainer: pip install --no-build-isolation --editable {name}, then compare --learner {name}")
 
 
 @app.command(cls=Command)

@@ -20,6 +20,7 @@ from harness.experiment.search import CHOICE, Grid
 from harness.judging.statistics import lanes_for_median, median_interval
 from harness.report.drawing import check_picture, save
 from harness.report.figures import sweep_figure
+from harness.report.words import no_stable_words
 from harness.runs.predictors import parse
 
 Plot = typer.Option(
@@ -135,4 +136,6 @@ def _print(found: Comparison) -> None:
     say(f"  on {found.experiment.seeds} fresh seeds (medians, 95 %); {entry.diverged} diverged")
     if found.experiment.seeds < lanes_for_median(ALPHA):
         tell(f"a {1 - ALPHA:.0%} interval of a median needs {lanes_for_median(ALPHA)} seeds, so none is shown")
+    if not entry.choice.stable:
+        tell(no_stable_words(entry))
     say(f"the sweep took {entry.choice.seconds:.1f} s of one core")

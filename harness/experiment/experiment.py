@@ -103,6 +103,8 @@ class Experiment:
                 raise ValueError(f"a comparison needs at least one {what}")
         self._check_places()
         self._check_steps()
+        if self.seeds < 2:
+            raise ValueError(f"seeds must be at least 2 for an interval, got {self.seeds}")
         whole("seeds", self.seeds, 2, MOST_SEEDS)
         defaults = kind_at(self.places[0], self.kind)
         for name in ("sweep_seeds", "atoms"):
@@ -152,8 +154,8 @@ class Experiment:
 
     @property
     def searched(self) -> bool:
-        """Whether step sizes are searched for."""
-        return len(self.points()) > 1
+        """Whether step sizes are searched for; in a world one setting leaves nothing to choose."""
+        return self.alpha is None and (not self.in_worlds or len(self.points()) > 1)
 
     def points(self) -> list[tuple[float, float]]:
         """Every (α, β) that is tried."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
+from harness.places.place import find_place
 from harness.runs.checkpoints import Checkpoints
 from harness.runs.database import Database, tell
 from harness.runs.fingerprint import run_hash
@@ -231,17 +232,30 @@ class Store:
         runs = self.runs()
         names = {run["run"]: self.metrics(run["run"]) for run in runs}
         columns = dict.fromkeys(name for each in names.values() for name in each)
+        scored = {run: self._scores(run, spec) for run, spec in self.specs().items()}
         out = []
         for run in runs:
             shared = {key: value for key, value in run.items() if key != "outcomes"}
             for lane in self.lanes(run["run"]):
                 final = dict(zip(names[run["run"]], lane.curves[-1], strict=True)) if lane.curves.size else {}
+                score = scored.get(run["run"], {}).get(lane.seed, float("nan"))
                 out.append(
                     shared
                     | {"seed": lane.seed, "outcome": str(lane.outcome), "died": lane.died, "error": lane.error}
+                    | {"score": score}
                     | {name: float(final.get(name, np.nan)) for name in columns}
                 )
         return out
+
+    def _scores(self, run: str, text: str) -> dict[int, float]:
+        """Seed → the score that its place tests, ±∞ for a lane that diverged; nothing where it was not measured."""
+        spec, names = RunSpec.from_json(text), self.metrics(run)
+        score = find_place(spec.place.problem).scores[0]
+        rows = [lane for lane in self.lanes(run) if lane.curves.size and lane.outcome.settled]
+        if not rows or score.metric not in names or len(spec.probe.times) < 2:
+            return {}
+        found = score.of(Lanes.of_rows(rows, spec.times(), names))
+        return dict(zip((row.seed for row in rows), found.tolist(), strict=True))
 
     def tidy(self, keep: Callable[[dict[str, Any]], bool] = lambda run: True) -> Iterator[dict[str, Any]]:
         """One row per lane, checkpoint and metric, of the runs to keep."""

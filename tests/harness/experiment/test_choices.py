@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.experiment.experiment import Entrant
+from harness.experiment.experiment import Entrant, Experiment
 from harness.experiment.search import Choice, Grid
 from harness.runs.rule_files import reference
 from tests.harness.experiment import choices
@@ -20,5 +20,5 @@ def test_the_sampled_choice_is_as_good_by_the_exact_area(problem, tmp_path):
 @pytest.mark.slow
 def test_a_poor_choice_is_seen(tmp_path, monkeypatch):
     poor = {("boyan", Entrant(reference("gtd2"), "value")): Choice((0.03125, 0.0078125))}
-    monkeypatch.setattr(choices, "choose", lambda contest, store: poor)
+    monkeypatch.setattr(Experiment, "choose", lambda self, store: poor)
     assert choices.chosen("boyan", "gtd2", 200, tmp_path, grid=GRID).loss > 0.2

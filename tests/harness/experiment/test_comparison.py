@@ -118,7 +118,7 @@ def test_the_grid_grows_where_a_choice_lies_on_its_edge():
     assert Grid((0.5,), (1.0,)).beyond([(0.5, 0.5)]) == Grid((0.5,), (1.0,))
     square = Grid((0.5, 0.25), (4.0, 1.0))
     assert square.beyond([(0.25, 0.25)]) == Grid((0.5, 0.25, 0.125), (4.0, 1.0, 0.25))
-    assert square.beyond([(0.5, 2.0)]) == Grid((0.5, 0.25, 2.0), (4.0, 1.0, 16.0))
+    assert square.beyond([(0.5, 2.0)]) == Grid((0.5, 0.25, 1.0), (4.0, 1.0, 16.0))
 
 
 def test_a_sweep_tries_every_alpha_with_every_ratio():

@@ -110,7 +110,7 @@ def test_the_sentence_is_on_the_page(tmp_path):
 def test_skewed_lanes_far_below_the_curve_are_not_flagged_and_the_sentence_says_why():
     found = planted(0.0)
     exponential = -np.log(1 - (np.arange(30) + 0.5) / 30)
-    found.entries[1].curves[:, 1:] = np.sqrt(exponential)[:, None, None]
+    found.entries[1].lanes.curves[1:] = np.sqrt(exponential)[None, :, None]
     found.entries[1].exact[1:] = 2.5 * exponential.mean()
     (sentence,) = exactness(found)
     assert float(re.search(r"TDC on boyan at step 1 \(([\d.]+) standard errors below", sentence)[1]) > 6

@@ -177,7 +177,9 @@ AGENTS = (
         "algorithms/replay.py",
         "at = np.int64(uniform(streams[lane]) * size)",
         "at = np.int64(uniform(streams[0]) * size)",
-        ("test:tests/algorithms/test_agents.py::test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream",),
+        (
+            "test:tests/algorithms/test_agents.py::test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream",
+        ),
     ),
 )
 
