@@ -41,7 +41,7 @@ def test_curves_are_tidy_and_are_what_is_stored(store):
         store, "--curves", "--problem", "baird", "--rule", "gtd2", "--purpose", "reported", "--metric", "rmspbe"
     )
     with Store(store) as made:
-        trial = made.trial(run_hash(REPORTED), REPORTED.times(), 16)
+        trial = made.settled_lanes(REPORTED, 16)
     found = np.array([float(row["value"]) for row in rows]).reshape(16, -1)
     np.testing.assert_array_equal(found, trial.of("rmspbe").T)
     assert [int(row["step"]) for row in rows[: len(REPORTED.times())]] == REPORTED.times().tolist()

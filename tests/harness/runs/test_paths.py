@@ -15,7 +15,6 @@ from harness.oracle import literal
 from harness.plugins import find_problem
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
 from harness.runs.rule_files import reference_of
 from harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, Request, RunSpec, StepSchedule
 from harness.runs.store import Store
@@ -43,7 +42,7 @@ def kept(spec):
     """[times, lanes, states]: what the store gives back."""
     with Store(":memory:") as store:
         execute([Request(spec, LANES)], store, InProcess)
-        return store.trial(run_hash(spec), spec.times(), LANES).curves
+        return store.settled_lanes(spec, LANES).curves
 
 
 def written_out(rule, spec):
