@@ -18,18 +18,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from algorithms.names import lazily
+from algorithms.checks import lazily
 
 if TYPE_CHECKING:
     from algorithms import rules
-    from algorithms.batch import Batch
     from algorithms.fast.linear import LinearEngine
     from algorithms.fast.mlp import MlpEngine
     from algorithms.fast.module import ModuleEngine
     from algorithms.rule import Cotangents, Promise, Rule
     from algorithms.stepping import Constant, PowerLaw, RobbinsMonro
     from algorithms.streams import lane_streams
-    from algorithms.table import Sampler, TransitionTable
+    from algorithms.table import Batch, Sampler, TransitionTable
     from algorithms.targets import CdfTarget, ValueTarget
 
 # The decorator `rule` is in the module of that name: from algorithms.rule import Cotangents, rule

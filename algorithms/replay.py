@@ -1,4 +1,4 @@
-"""Replay: a ring of transitions per lane, all lanes in one set of arrays [lanes, capacity, …]."""
+"""Replay: a ring of transitions per lane, all lanes in one set of arrays [lanes, capacity, …]; named arrays."""
 
 from __future__ import annotations
 
@@ -8,9 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.checks import whole
-from algorithms.draws import uniform
 from algorithms.fast.compiling import Floats2, Integer, Integers2, Singles3, Streams, compiled
-from algorithms.state import State, refill
+from algorithms.streams import uniform
+
+State = dict[str, Any]
+
+
+def joined(**parts: State) -> State:
+    """One state of several: the array `name` of `part` is `part/name`."""
+    return {f"{part}/{name}": array for part, state in parts.items() for name, array in state.items()}
+
+
+def part_of(state: State, part: str) -> State:
+    """The inverse of `joined`."""
+    return {name.removeprefix(f"{part}/"): array for name, array in state.items() if name.startswith(f"{part}/")}
+
+
+def refill(arrays: State, saved: State) -> None:
+    """Each array ← the saved one of its name, in place: whoever holds a view of it sees the saved numbers."""
+    for name, array in arrays.items():
+        found = saved.get(name)
+        if found is None:
+            raise ValueError(f"saved state must have {name!r}, got {', '.join(saved) or 'nothing'}")
+        if (found.shape, found.dtype) != (array.shape, array.dtype):
+            raise ValueError(
+                f"saved {name!r} must be {array.dtype} of shape {array.shape}, got {found.dtype} of {found.shape}"
+            )
+        array[...] = found
 
 
 class Transitions(NamedTuple):

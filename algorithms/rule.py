@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algorithms.checks import Floats, InterruptedByUser
+from algorithms.checks import Floats, InterruptedByUser, unknown
 from algorithms.digest import digest
 from algorithms.formulas import check_formula, for_anything
-from algorithms.names import unknown
 
 
 class Cotangents(NamedTuple):

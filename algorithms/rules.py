@@ -15,8 +15,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from algorithms.checks import at_least, within
-from algorithms.names import look_up
+from algorithms.checks import at_least, look_up, within
 from algorithms.rule import ALL, Cotangents, Promise, Rule, named, rule
 
 __all__ = ["ALL", "FAMILIES", "PUBLISHED", "Cotangents", "Promise", "Rule", "find_rule", "rule"]

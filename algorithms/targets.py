@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, Integers, finite, shape, whole, within
-from algorithms.names import look_up
+from algorithms.checks import Floats, Integers, finite, look_up, shape, whole, within
 
 if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a second
     import torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from algorithms.names import lazily
+from algorithms.checks import lazily
 
 if TYPE_CHECKING:
     from harness.judging.claims import Claim, Setting

@@ -12,8 +12,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from algorithms.checks import InterruptedByUser
-from algorithms.names import look_up, unknown
+from algorithms.checks import InterruptedByUser, look_up, unknown
 from harness.oracle.problem import Problem
 
 MOST_DIGITS = 18  # a parameter is a size, a probability or a seed: each fits into 64 bits

@@ -12,12 +12,8 @@ import numpy as np
 from algorithms.rule import Promise, Rule
 from algorithms.rules import RULES, gtd2, tdc
 from algorithms.targets import CdfTarget
-from harness.cost import peers
-from harness.cost.fits import exact_law, time_exponent
-from harness.cost.peers import Network, backprop
-from harness.cost.timing import alternating, interleaved
-from harness.cost.touches import count_network_touches, count_touches
-from harness.cost.work import count
+from harness import cost
+from harness.cost.fits import alternating, exact_law, interleaved, time_exponent
 from harness.judging.claims import PROFILES, Claim, Setting
 from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, below, exactly
@@ -133,10 +129,10 @@ def _how(check: Check, engine: str, rule: Rule) -> dict[str, Any]:
 def _maker(engine: str, rule: Rule) -> Maker:
 
     made: dict[str, Maker] = {
-        "mlp": partial(peers.mlp_step, rule),
-        "module": partial(peers.module_step, rule),
-        "explicit-jacobian": peers.explicit_jacobian,
-        "explicit-hessian": peers.explicit_hessian,
+        "mlp": partial(cost.peers.mlp_step, rule),
+        "module": partial(cost.peers.module_step, rule),
+        "explicit-jacobian": cost.peers.explicit_jacobian,
+        "explicit-hessian": cost.peers.explicit_hessian,
     }
     return made[engine]
 
@@ -155,7 +151,7 @@ def _work(engine: str, rule: Rule, network: Network) -> tuple[Work, Work, int]:
     """Work of the first step (it makes the buffers), work of a later step, and the bytes held between steps."""
 
     step = _maker(engine, rule)(network)
-    return count(step.call), count(step.call), step.held
+    return cost.work.count(step.call), cost.work.count(step.call), step.held
 
 
 def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
@@ -203,7 +199,7 @@ def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
 def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
 
     atoms = (2, 5, FEW) if engine == "explicit-jacobian" else (2, 5, 11, 51, 101)
-    passes = [_work(engine, rule, Network(INPUTS, (64, 64), m))[1].passes for m in atoms]
+    passes = [_work(engine, rule, cost.peers.Network(INPUTS, (64, 64), m))[1].passes for m in atoms]
     words = f"{passes[0]} matrix products per step with {atoms[0]} atoms, {passes[-1]} with {atoms[-1]}"
     spread = float(max(passes) - min(passes))
     return exactly(spread, 0.0, words, x=list(atoms), y=passes, x_name="atoms", y_name="matrix products per step")
@@ -212,14 +208,20 @@ def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
 def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
 
     if engine == "explicit-jacobian":
-        networks = [Network(6, (50,), FEW), Network(64, (512, 512), FEW)]
+        networks = [Network(6, (50,), FEW), cost.peers.Network(64, (512, 512), FEW)]
     else:
-        networks = [Network(6, (50,), 30), Network(64, (512, 512), 50), Network(16, (1000, 1000), ATOMS)]
+        networks = [
+            Network(6, (50,), 30),
+            cost.peers.Network(64, (512, 512), 50),
+            cost.peers.Network(16, (1000, 1000), ATOMS),
+        ]
     if setting.profile != "ci" and engine == "mlp":
-        networks += [Network(256, (2000, 2000), 51), Network(64, (3100, 3100), 51)]
+        networks += [Network(256, (2000, 2000), 51), cost.peers.Network(64, (3100, 3100), 51)]
     ratios = []
     for network in networks:
-        ratios.append(_work(engine, rule, network)[1].products / count(backprop(network).call).products)
+        ratios.append(
+            _work(engine, rule, network)[1].products / cost.work.count(cost.peers.backprop(network).call).products
+        )
     words = f"{min(ratios):.3f} to {max(ratios):.3f} times backprop's multiply-adds"
     return exactly(max(ratios), FLOPS, words, **_curve(networks, ratios, "multiply-adds / backprop's"))
 
@@ -257,7 +259,7 @@ def measured_times(rule: Rule, engine: str, seed: int) -> dict[str, Any]:
     calls = [make(network).call for network in networks]
     # The fastest of six rounds is hardly disturbed by a busy machine; eight such are the data.
     times = interleaved(calls, 48).reshape(8, 6, -1).min(1)
-    ratio = alternating(calls[-2], backprop(networks[-2]).call)
+    ratio = alternating(calls[-2], cost.peers.backprop(networks[-2]).call)
     return {"sizes": [network.size for network in networks], "seconds": times.tolist(), "backprop": ratio}
 
 
@@ -281,7 +283,7 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     if setting.profile != "ci":
         shapes += [(101, 1000), *([(101, 100_000)] if rule is gtd2 else [])]  # the last takes two minutes in Python
     terms = [((atoms - 1) * k, atoms - 1, 1) for atoms, k in shapes]
-    counts = [count_touches(rule, CdfTarget(0, 10, atoms), k) for atoms, k in shapes]
+    counts = [cost.work.count_touches(rule, CdfTarget(0, 10, atoms), k) for atoms, k in shapes]
     law = exact_law(terms, counts)
     a, b, c = law.coefficients
     sizes = [term[0] for term in terms]
@@ -313,7 +315,7 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
             upper = sum(rows * columns for rows, columns in above)
             left_over = sum(columns for rows, columns in above if rows % 2)
             terms.append((inputs * first, upper, left_over, sum(widths), atoms, inputs, 1))
-            found.append(count_network_touches(rule, CdfTarget(0, 10, atoms), (inputs, *widths)))
+            found.append(cost.work.count_network_touches(rule, CdfTarget(0, 10, atoms), (inputs, *widths)))
         laws.append(exact_law(terms, found))
         sizes += [term[0] + term[1] for term in terms]
         counts += found
@@ -331,7 +333,7 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 def _distribution(setting: Setting) -> Finding:
 
-    scalar, law = Network(INPUTS, (256, 256), 1), Network(INPUTS, (256, 256), ATOMS)
+    scalar, law = cost.peers.Network(INPUTS, (256, 256), 1), cost.peers.Network(INPUTS, (256, 256), ATOMS)
     words, shares = f"{law.size / scalar.size:.2f} × the parameters", []
     for rule in (gtd2, tdc):
         work = [_work("mlp", rule, network)[1].total for network in (scalar, law)]

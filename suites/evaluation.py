@@ -18,7 +18,7 @@ from harness.judging.statistics import Interval, end_over_start, exponential, me
 from harness.judging.verdicts import Finding, agrees, below
 from harness.runs.lanes import Lanes
 from harness.runs.spec import PredictorSpec, Request
-from suites.runs import request
+from suites.means import request
 
 SOURCE = "Figure 2"
 ATOMS, EVERY, STEPS = 50, 1000, 50_000
@@ -92,7 +92,6 @@ def curves(evidence: list[Lanes]) -> tuple[Integers, Floats, Floats]:
 
 
 def converges(evidence: list[Lanes], setting: Setting) -> Finding:
-    """The end over the start."""
     times, _, ours = curves(evidence)
     share = end_over_start(ours.T, 2 * setting.false_alarm)
     words = f"RMSPBE is {share.estimate:.3g} of its start [{share.low:.3g}, {share.high:.3g}] after {STEPS} steps"
@@ -129,7 +128,6 @@ def smaller_variance(evidence: list[Lanes], setting: Setting) -> Finding:
 
 
 def shown(times: Integers, ours: Floats) -> dict[str, Any]:
-    """The picture."""
     name = "RMSPBE of distributional GTD2, median"
     return {"x": times.tolist(), "y": np.median(ours, axis=0).tolist(), "x_name": "steps", "y_name": name}
 

@@ -182,7 +182,6 @@ def as_published(
 
 
 def average_of_samples(rule: Rule) -> Claim:
-    """Sampled transitions, one point."""
     return Claim(
         id=f"gradients/collision/value/linear/{rule.name}/sampled-mean",
         says=f"{rule.name}: the mean of sampled updates is the exact mean update on collision",
@@ -206,7 +205,6 @@ def engine_claim(rule: Rule, engine: str, what: str) -> Claim:
 
 
 def target(projection: str) -> Claim:
-    """Against the definition."""
     return Claim(
         id=f"gradients/target/{projection}",
         says=f"the CDF target with `{projection}` is the law of r + γZ, at the boundary and at an episode's end",
@@ -226,7 +224,6 @@ def value_target() -> Claim:
 
 
 def curvature() -> Claim:
-    """The appendix."""
     return Claim(
         id="gradients/r-operator",
         says="the fused pass's curvature term is Σ q ∇²F w, with the Hessians written out",

@@ -13,14 +13,13 @@ import torch
 from scipy import stats
 from torch.func import hessian
 
-from algorithms.batch import Batch
 from algorithms.checks import Floats
 from algorithms.fast.linear import LinearEngine, directions
 from algorithms.fast.mlp import MlpEngine
 from algorithms.rule import Rule
 from algorithms.rules import gtd2
 from algorithms.streams import generator, lane_streams
-from algorithms.table import Sampler
+from algorithms.table import Batch, Sampler
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.judging.claims import Need, Setting
 from harness.judging.verdicts import Finding, Verdict, exactly, largest
@@ -29,6 +28,7 @@ from harness.oracle.theorem import EXACT, relative_error
 from harness.plugins import find_problem
 from harness.runs.job import Job
 from harness.runs.rule_files import reference_of
+from harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec
 
 
 def compare(found: Floats, expected: Floats, what: str = "E[Δθ]", of: str = "−½∇J") -> Finding:
@@ -202,3 +202,29 @@ def sampled_mean(evidence: list[Any], setting: Setting) -> Finding:
         detectable=float(2 * critical * spread.max()),
         evidence={"steps": evidence[0]["steps"], "lanes": lanes},
     )
+
+
+def request(
+    rule: Rule,
+    problem: str,
+    seeds: int,
+    setting: Setting,
+    purpose: str,
+    times: Any,
+    alpha: float,
+    beta: float,
+    *,
+    metrics: tuple[str, ...] = (),
+    iid: bool = False,
+    axes: tuple[tuple[str, str | int], ...] = (),
+    **learner: Any,
+) -> Request:
+    """Lanes of a rule on a problem; `purpose` names their streams, so that no two claims share one by chance."""
+    spec = RunSpec(
+        PlaceSpec(problem, iid),
+        Learner(reference_of(rule), alpha, beta, **learner),
+        Probe(tuple(int(t) for t in times), metrics),
+        setting.seed,
+        (("purpose", purpose), *axes),
+    )
+    return Request(spec, seeds)

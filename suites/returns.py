@@ -51,7 +51,6 @@ def earns_more_on_average(ours: Floats, theirs: Floats, also: str, setting: Sett
 
 
 def earns_the_same(margin: float, ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
-    """The mean difference, whichever way."""
     gap = average(less(ours, theirs), setting.false_alarm)
     nearest = 0.0 if gap.low <= 0 <= gap.high else min(abs(gap.low), abs(gap.high))
     away = Interval(abs(gap.estimate), nearest, max(-gap.low, gap.high), gap.n)
@@ -60,7 +59,6 @@ def earns_the_same(margin: float, ours: Floats, theirs: Floats, also: str, setti
 
 
 def varies_less(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
-    """Over lanes that are pairs."""
     if not np.isfinite([*ours, *theirs]).all():
         unknown = Interval(1.0, -np.inf, np.inf, len(ours))
         return below(unknown, SMALLER, setting.false_alarm, f"no variance: lanes diverged{also}")

@@ -6,10 +6,10 @@ from algorithms.fast import network_kernels
 from algorithms.fast.compiling import Compiled
 
 MODULES = (
-    "algorithms.draws", "algorithms.replay", "algorithms.fast.kernels",
+    "algorithms.streams", "algorithms.replay", "algorithms.fast.kernels",
     "algorithms.fast.network_kernels", "algorithms.fast.batch_passes", "algorithms.fast.acting",
-    "algorithms.fast.network_batches", "algorithms.optimisers",
-    "harness.oracle.moment_kernels", "harness.places.cartpole", "harness.runs.trainers.book",
+    "algorithms.fast.network_batches", "algorithms.stepping",
+    "harness.oracle.moment_kernels", "harness.places.cartpole", "harness.runs.trainers.world",
 )  # fmt: skip
 
 

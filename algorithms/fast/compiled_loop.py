@@ -166,7 +166,6 @@ class CompiledLoop(ABC):
         state.sampler.check()
 
     def step(self, state: LaneState, alpha: ArrayLike, beta: ArrayLike) -> None:
-        """One step in every lane."""
         self.run(state, 1, alpha, beta)
 
 

@@ -9,12 +9,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.batch import Batch
 from algorithms.checks import Floats, finite, shape
 from algorithms.fast import kernels
 from algorithms.fast.compiled_loop import CompiledLoop, rule_as_data
 from algorithms.rule import Rule
-from algorithms.table import TransitionTable
+from algorithms.table import Batch, TransitionTable
 from algorithms.targets import Affine
 
 

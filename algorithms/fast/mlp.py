@@ -9,7 +9,7 @@ read once forward and once backward, and rank-3B products go straight into θ an
     update     V −= α [h; h'; Rh]ᵀ[c; c'; e],   W += β hᵀe
 
 A layer costs 12 in·out products per sample, and 3 in backprop. The first layer (no Rh, nothing to pass down) costs 6,
-and 2 in backprop. One transition of one lane goes through the small engine's compiled pass instead (one_transition.py).
+and 2 in backprop. One transition of one lane goes through the small engine's compiled pass instead (one_transition).
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.batch import Batch
 from algorithms.checks import Floats
-from algorithms.fast.activations import activation
+from algorithms.fast.elementary import activation
 from algorithms.fast.heads import Head
-from algorithms.fast.network_batches import Lesson, Update
-from algorithms.fast.one_transition import OneTransition, as_one_vector, one_vector
+from algorithms.fast.loop import TensorBatch, step_factors
+from algorithms.fast.network_batches import Lesson, OneTransition, Update, as_one_vector, one_vector
 from algorithms.fast.small import Layered, Shape, SmallEngine, has_compiled_head
-from algorithms.fast.tensors import TensorBatch, step_factors
 from algorithms.rule import Rule
 from algorithms.step import Parts, temporal_difference
+from algorithms.table import Batch
 from algorithms.targets import Target
 
 Weights = list[Tensor]

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.draws import Sampling, draw
-from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.compiling import (
     FASTMATH,
     Flag,
@@ -31,7 +29,7 @@ from algorithms.fast.compiling import (
     helper,
     inlined,
 )
-from algorithms.fast.elementary import EXACT, sigmoid, tanh
+from algorithms.fast.elementary import ACTIVATIONS, EXACT, sigmoid, tanh
 from algorithms.fast.kernels import (
     Lanes,
     Lookup,
@@ -45,6 +43,7 @@ from algorithms.fast.kernels import (
     write_due,
 )
 from algorithms.fast.network_heads import Atoms, at_the_head, atoms_of
+from algorithms.streams import Sampling, draw
 
 TANH, RELU, SILU, SOFTPLUS = map(ACTIVATIONS.index, ("tanh", "relu", "silu", "softplus"))
 

@@ -16,16 +16,14 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from algorithms.batch import Batch
-from algorithms.checks import Floats, at_least, finite, shape
+from algorithms.checks import Floats, at_least, finite, look_up, shape
 from algorithms.fast import kernels, network_heads, network_kernels
-from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.compiled_loop import CompiledLoop
+from algorithms.fast.elementary import ACTIVATIONS
 from algorithms.fast.linear import batch_as_data
-from algorithms.names import look_up
 from algorithms.rule import Rule
 from algorithms.stepping import check_steps
-from algorithms.table import TransitionTable
+from algorithms.table import Batch, TransitionTable
 from algorithms.targets import CdfTarget, Target, ValueTarget
 
 

@@ -170,7 +170,6 @@ def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
     codes = "exit codes:\n" + "\n".join(f"  {code:d}  {code.words}" for code in Code)
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(

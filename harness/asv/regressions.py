@@ -35,7 +35,6 @@ class Code(IntEnum):
     BROKEN = 6, "a benchmark that ran at BASE does not run at HEAD"
 
     def __new__(cls, value: int, words: str) -> Code:
-        """A number with its meaning."""
         code = int.__new__(cls, value)
         code._value_, code.words = value, words
         return code
@@ -138,5 +137,4 @@ def kind_of(key: Key) -> str:
 
 
 def shown(key: Key) -> str:
-    """As asv prints it."""
     return f"{key[0]}({key[1]})"

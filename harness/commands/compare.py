@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from harness.commands.carry_out import carried_out
+from harness.commands.carry_out import carried_out, progress
 from harness.commands.options import (
     INTERRUPTED,
     ActingOptions,
@@ -25,16 +25,14 @@ from harness.commands.options import (
     runs_lanes,
 )
 from harness.commands.output import AsJson, open_store, plain, print_json, print_table, save_json, say, tell
-from harness.commands.progress import progress
 from harness.experiment import agreement
 from harness.experiment.across import across
 from harness.experiment.across import as_dict as across_as_dict
 from harness.experiment.comparison import ALPHA, Comparison, Entry, as_dict, undecidable
 from harness.experiment.comparison import compare as compared
-from harness.experiment.expected import add_exact, exact_jobs
+from harness.experiment.exact import add_exact, exact_jobs
 from harness.experiment.experiment import Choices, Experiment, entrants
-from harness.experiment.learners import kind_at
-from harness.experiment.search import Grid
+from harness.experiment.search import Grid, kind_at
 from harness.judging.statistics import median_interval
 from harness.places.place import find_place
 from harness.report import page as pages

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from harness.commands.carry_out import progress
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
-from harness.commands.progress import progress
 from harness.experiment.agreement import standard_errors_away
 from harness.oracle.lstd import lstd
 from harness.oracle.moments import Moments

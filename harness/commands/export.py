@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from algorithms.names import unknown
+from algorithms.checks import unknown
 from algorithms.targets import CdfTarget, target_class
 from harness.commands.options import StorePath, a_path
 from harness.commands.output import check_file, open_to_read, say, stdout

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from algorithms.names import unknown
+from algorithms.checks import unknown
+from harness.commands.carry_out import progress
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, open_store, plain, print_json, print_table, say
-from harness.commands.progress import progress
 from harness.judging.claims import Setting
 from harness.judging.ledger import Workshop, exit_code, judge, needs_of, setting_for
 from harness.plugins import answering, installed

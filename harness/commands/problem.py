@@ -9,8 +9,8 @@ import typer
 
 from harness.commands.options import a_path
 from harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell, tell_complaints
-from harness.judging.plugins_checked import examine_problem
-from harness.oracle.facts import facts_of
+from harness.judging.conformance import examine_problem
+from harness.oracle.problem import facts_of
 from harness.plugins import find_problem, installed
 from harness.report.drawing import check_picture
 from harness.report.problems import draw

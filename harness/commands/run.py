@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from algorithms.rules import PUBLISHED
+from harness.commands.carry_out import progress
 from harness.commands.options import (
     INTERRUPTED,
     RESUME,
@@ -27,10 +28,9 @@ from harness.commands.output import (
     print_table,
     say,
 )
-from harness.commands.progress import progress
-from harness.experiment.learners import learner as learner_of
-from harness.experiment.learners import run_spec
-from harness.oracle.score import Score
+from harness.experiment.search import learner as learner_of
+from harness.experiment.search import run_spec
+from harness.oracle.metrics import Score
 from harness.places.place import find_place
 from harness.places.world import find_world
 from harness.runs.driver import execute

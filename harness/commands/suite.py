@@ -8,14 +8,12 @@ from typing import Any
 
 import typer
 
-from algorithms.names import unknown
+from algorithms.checks import unknown
+from harness.commands.carry_out import progress
 from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say, tell, tell_complaints
-from harness.commands.progress import progress
 from harness.judging.claims import Setting
-from harness.judging.conformance import examine
-from harness.judging.estimate import estimate
-from harness.judging.formats import as_junit, as_markdown
+from harness.judging.conformance import examine, examine_suite
 from harness.judging.ledger import (
     Workshop,
     collect,
@@ -27,9 +25,8 @@ from harness.judging.ledger import (
     needs_of,
     setting_for,
 )
-from harness.judging.plugins_checked import examine_suite
-from harness.report.claims import draw_all
-from harness.report.document import as_document
+from harness.judging.verdicts import estimate
+from harness.report.document import as_document, as_junit, as_markdown, draw_all
 from harness.runs.rule_files import reference, resolve
 
 Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.", parser=a_path, metavar="PATH")

@@ -10,9 +10,9 @@ import typer
 from harness.commands.carry_out import carried_out
 from harness.commands.compare import grid, search, split
 from harness.commands.exact_sweep import exact_sweep
+from harness.commands.exact_sweep import zone_map as draw_map
 from harness.commands.options import INTERRUPTED, PredictorText, Where, a_path, runs_lanes
 from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
-from harness.commands.zone_map import zone_map as draw_map
 from harness.experiment.comparison import ALPHA, NAMES, Comparison, as_dict, compare
 from harness.experiment.exact import Setting
 from harness.experiment.experiment import Experiment, entrants

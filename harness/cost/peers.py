@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.batch import Batch
+from algorithms.fast.loop import TensorBatch
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.module import ModuleEngine
-from algorithms.fast.tensors import TensorBatch
 from algorithms.rule import Rule
 from algorithms.rules import gtd2
 from algorithms.streams import generators
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget, Target, ValueTarget
 
 
@@ -49,7 +49,6 @@ class Network:
         return ValueTarget() if self.atoms == 1 else CdfTarget(0, 10, self.atoms)
 
     def data(self, lanes: int = 1, dtype: torch.dtype = torch.float32) -> TensorBatch:
-        """Random transitions."""
         rng = np.random.default_rng(0)
         x, x_next = rng.normal(size=(2, lanes, self.batch, self.inputs))
         ones = np.ones((lanes, self.batch))

@@ -69,7 +69,6 @@ def _improvement(shares: dict[str, Floats], a: str, b: str) -> Improvement:
 
 
 def as_dict(found: Across | None) -> dict[str, Any] | None:
-    """For JSON."""
     if found is None:
         return None
     return {

@@ -73,12 +73,10 @@ class Agreement:
 
     @property
     def curves(self) -> int:
-        """Entrants that could be compared."""
         return len({(each.problem, each.label) for each in self.distances})
 
     @property
     def worst(self) -> Distance:
-        """The farthest of all."""
         return max(self.distances, key=lambda each: abs(each.away))
 
     @property

@@ -24,7 +24,7 @@ from harness.judging.statistics import (
     variance_ratio,
 )
 from harness.oracle.lstd import Lstd
-from harness.oracle.score import Score
+from harness.oracle.metrics import Score
 from harness.places.place import find_place
 from harness.runs.fingerprint import run_hash
 from harness.runs.lanes import Lanes, gone
@@ -83,12 +83,10 @@ class Entry:
 
     @property
     def diverged(self) -> int:
-        """Lanes that did."""
         return int(self.lanes.lost.sum())
 
     @property
     def count(self) -> int:
-        """Lanes."""
         return len(self.lanes.died)
 
     @property
@@ -148,7 +146,6 @@ class Duel:
 
     @property
     def primary(self) -> bool:
-        """Whether it is tested."""
         return not math.isnan(self.p)
 
     @property
@@ -163,7 +160,6 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        """Whoever is significantly better."""
         if not self.p < ALPHA or self.result.direction == 0:
             return None
         return self.a if self.result.direction < 0 else self.b

@@ -12,16 +12,15 @@ from algorithms.checks import whole
 from algorithms.rules import PUBLISHED, RULES
 from algorithms.stepping import check_steps
 from algorithms.targets import target_class
-from harness.experiment.learners import kind_at, run_spec
-from harness.experiment.search import SWEEP_SEED, Choice, Grid, SweepPoint
-from harness.oracle.score import Score
+from harness.experiment.search import SWEEP_SEED, Choice, Grid, SweepPoint, kind_at, run_spec
+from harness.oracle.metrics import Score
 from harness.places.place import find_place
 from harness.places.world import find_world, is_world
+from harness.runs.acting_spec import Words, published
 from harness.runs.rule_files import reference
 from harness.runs.spec import MOST_SEEDS, FileRef, PredictorSpec, Request, RunSpec, States, StepSchedule
 from harness.runs.store import Store
 from harness.runs.trainers.trainer import trainer_of
-from harness.runs.words import Words, published
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,6 @@ class Entrant:
 
     @property
     def distributional(self) -> bool:
-        """Whether it predicts return distributions."""
         return bool(target_class(self.target).form)
 
     @property
@@ -140,7 +138,6 @@ class Experiment:
 
     @property
     def in_worlds(self) -> bool:
-        """Whether lanes act."""
         return is_world(self.places[0])
 
     @property
@@ -166,7 +163,6 @@ class Experiment:
         return [(self.alpha, own if self.beta is None else self.beta)]
 
     def score(self, place: str) -> Score:
-        """What is tested there."""
         return find_place(place).scores[0]
 
     def spec(self, place: str, who: Entrant, alpha: float, beta: float, sweep: bool = False) -> RunSpec:
@@ -185,7 +181,6 @@ class Experiment:
         return run_spec(place, defaults.learner(words, self.kind), self.steps, seed, purpose, states)
 
     def pairs(self) -> list[tuple[str, Entrant]]:
-        """Every entrant at every place."""
         return [(place, who) for place in self.places for who in self.entrants]
 
     @property
@@ -209,7 +204,6 @@ class Experiment:
         return [Request(self.spec(*pair, *chosen[pair].best), self.seeds) for pair in self.pairs()]
 
     def choose(self, store: Store) -> Choices:
-        """Step sizes for every pair."""
         if not self.searched:
             return {pair: Choice(self.points()[0]) for pair in self.pairs()}
         return {pair: self._choice(store, *pair) for pair in self.pairs()}

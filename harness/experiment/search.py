@@ -1,13 +1,20 @@
-"""How step sizes are found: a grid on seeds of its own, and one choice by a rule that is stated beforehand."""
+"""What a learner is at a place, and how its step sizes are found: a grid on seeds of its own, and one stated choice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.stats import qmc
 
-from algorithms.checks import positive
+from algorithms.checks import positive, whole
+from harness.places.place import find_place
+from harness.runs.acting_spec import Words
+from harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, RunSpec, States, StepSchedule
+from harness.runs.trainers.policy_iteration import HIDDEN, Iterating
+from harness.runs.trainers.trainer import trainer_class
 
 SWEEP_SEED = 2_000_003  # added to the root seed: lanes that choose step sizes are not those that are reported
 CHOICE = "best mean {label} over the sweep's lanes that did not diverge, of the settings with the fewest that did"
@@ -69,7 +76,6 @@ class SweepPoint:
 
     @property
     def stable(self) -> bool:
-        """No lane diverged."""
         return self.diverged == 0
 
     @property
@@ -113,3 +119,101 @@ class Choice:
         if len(ratios) > 1 and not one_beta and beta / alpha in (ratios[0], ratios[-1]):
             out.append("β/α")
         return tuple(out)
+
+
+def kind_at(place: str, kind: str = "") -> Any:
+    """The class of a kind of learner: the place's own, unless one is named."""
+    return trainer_class(kind or find_place(place).learner)
+
+
+def learner(kind: str, rule: str, place: str, **said: Any) -> Learner:
+    """A learner of a kind, with its defaults for whatever was not said."""
+    made: Learner = kind_at(place, kind).learner(Words.of(rule, place, **said), kind)
+    return made
+
+
+def agent_learner(rule: str, world: str, target: str = "cdf", *said: Any, **more: Any) -> Learner:
+    """An agent; `said` are α, β and the number of atoms."""
+    return learner("agent", rule, world, target=target, **_named(said), **more)
+
+
+def iterating_learner(rule: str, world: str, target: str = "value", *said: Any, **more: Any) -> Learner:
+    """Policy iteration; `said` are α, β and the number of atoms."""
+    return learner("policy-iteration", rule, world, target=target, **_named(said), **more)
+
+
+def _named(said: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(("alpha", "beta", "atoms"), said, strict=False))
+
+
+def run_spec(place: str, made: Learner, steps: int, seed: int = 0, purpose: str = "", states: States = ()) -> RunSpec:
+    """A run from its first step on, with the checkpoints of its kind; return distributions are kept at these states.
+
+    purpose   names the lanes' streams; '' for those that every learner on a finite problem shares
+    """
+    times = trainer_class(made.trainer).times(steps)
+    axes = (("purpose", purpose or ("lanes" if find_place(place).acts else "transitions")),)
+    return RunSpec(PlaceSpec(place), made, Probe(times, states=states), seed, axes)
+
+
+ALPHAS = (0.003, 1.0)  # even in logarithms
+RATIOS = (0.1, 10.0)  # β/α, likewise
+DECAYING = StepSchedule("robbins-monro", offset=5_000)
+RADIUS = 10.0  # of Γ: θ starts at 3.5 (values) and 5.5 (laws), and reaches 5 to 10 where it learns, 20 to 150 where not
+_DIMENSIONS = 5  # of seven, the 16 first points tie the sixth to the first, and the seventh to the second
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting. What a value does not have, a projection and a pinned logit, it does not see."""
+
+    alpha: float
+    beta: float
+    replayed: bool
+    decaying: bool
+    activation: str
+    projection: str
+    pinned: bool
+    bounded: bool = False  # by Γ
+
+    def shown(self, target: str) -> str:
+        words = ["replay" if self.replayed else "online", "decaying" if self.decaying else "constant", self.activation]
+        if target == "cdf":
+            words += [self.projection, *(["pinned"] if self.pinned else [])]
+        words += ["Γ"] if self.bounded else []
+        return f"α {self.alpha:.3g}, β {self.beta:.3g}, {', '.join(words)}"
+
+
+def points(count: int) -> list[Point]:
+    """The first `count` points, a power of two: choices and halves of the rates are balanced in pairs."""
+    whole("count", count, 2)
+    if count & (count - 1):
+        raise ValueError(f"count must be a power of two, got {count}")
+    sobol = qmc.Sobol(_DIMENSIONS, scramble=False).random(count) + 0.5 / count  # in the middle of the cells
+    made = []
+    for alpha, ratio, first, second, third in sobol.tolist():
+        replayed, nearest = divmod(int(4 * first), 2)  # two choices in one dimension
+        decaying, pinned = divmod(int(4 * second), 2)
+        relu, bounded = divmod(int(4 * third), 2)
+        size = _between(ALPHAS, alpha)
+        made.append(
+            Point(size, size * _between(RATIOS, ratio), bool(replayed), bool(decaying), "relu" if relu else "tanh",
+                  "nearest" if nearest else "cramer", bool(pinned), bool(bounded))
+        )  # fmt: skip
+    return made
+
+
+def _between(ends: tuple[float, float], share: float) -> float:
+    return float(ends[0] * (ends[1] / ends[0]) ** share)
+
+
+def learner_at(point: Point, rule: str, target: str, world: str, **rest: Any) -> Learner:
+    """A rule at a point, with the paper's networks."""
+    law = {"projection": point.projection} if target == "cdf" else {}
+    network = PredictorSpec("mlp", HIDDEN[target], point.activation, point.pinned and target == "cdf")
+    schedule = DECAYING if point.decaying else StepSchedule()
+    replay = Iterating.searched if point.replayed else {}
+    ball = {"radius": RADIUS} if point.bounded else {}
+    return iterating_learner(
+        rule, world, target, point.alpha, point.beta, predictor=network, schedule=schedule, **law | replay | ball | rest
+    )

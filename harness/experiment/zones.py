@@ -103,7 +103,6 @@ class Zones:
 
     @staticmethod
     def of(grid: Grid, columns: list[dict[str, Any]]) -> Zones:
-        """From what the jobs gave."""
         alphas, ratios = np.array(grid.alphas), np.array(grid.ratios)
         order = np.argsort(ratios)
         kinds = np.array([each["kinds"] for each in columns]).T[np.ix_(np.argsort(alphas), order)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms.names import unknown
+from algorithms.checks import unknown
 from algorithms.rule import Promise, Rule
 from harness.judging.verdicts import Finding
 from harness.runs.job import Job

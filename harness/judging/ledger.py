@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from algorithms.names import look_up
+from algorithms.checks import look_up
 from algorithms.rule import Rule
 from harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
 from harness.judging.verdicts import Finding, Verdict, confirmed
@@ -44,7 +44,6 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """What the table shows."""
         if self.error:
             return "ERROR"
         if self.finding is None:
@@ -56,7 +55,6 @@ class Entry:
         return str(self.finding.verdict)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         claim = self.claim
         return {
             "id": claim.id,
@@ -158,7 +156,6 @@ class Workshop:
         return execute(requests, self.store, self.make, jobs=jobs, timeout=self.timeout, progress=self.progress)
 
     def seconds(self, needs: Iterable[Need]) -> float:
-        """What runs and jobs took."""
         requests, jobs = _sorted(needs)
         lanes = sum(self.store.seconds(run_hash(request.spec), request.seeds) for request in requests)
         return lanes + sum(self.store.seconds(job.hash) for job in jobs)

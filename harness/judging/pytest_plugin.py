@@ -25,7 +25,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per claim."""
     if "dgtd_claim" not in metafunc.fixturenames:
         return
 

@@ -122,12 +122,10 @@ class Dynamics:
 
     @property
     def size(self) -> int:
-        """d, on the row space."""
         return self.target.outputs * self.features.shape[1]
 
     @property
     def side(self) -> int:
-        """Length of x."""
         return self.size * (2 if self.uses_w else 1)
 
     def _distinct_transitions(self) -> tuple[Floats, tuple[Any, ...]]:

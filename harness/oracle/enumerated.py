@@ -27,7 +27,6 @@ class Enumerated:
 
     @cached_property
     def outcomes(self) -> list[tuple[int, int, float, int, float, bool]]:
-        """As Python numbers."""
         o = self.mdp.transitions
         columns = (o.state, o.action, o.probability, o.next_state, o.reward, o.ends)
         return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -16,10 +16,9 @@ import torch
 from torch import Tensor
 from torch.func import hessian, jacrev
 
-from algorithms.batch import Batch
 from algorithms.checks import Floats
 from algorithms.rule import Rule
-from algorithms.table import TransitionTable
+from algorithms.table import Batch, TransitionTable
 from algorithms.targets import Affine, CdfTarget, Target
 
 Predict = Callable[[Tensor, Tensor], Tensor]  # (θ as one vector, x [k]) → f [n]
@@ -91,7 +90,6 @@ class Sample:
 
 
 def samples_of(table: TransitionTable, inputs: Floats, target: Affine) -> list[Sample]:
-    """Every outcome of a table."""
     shift = target.shift(table.reward, table.discount)
     X, T = torch.as_tensor(np.asarray(inputs, dtype=float)), torch.as_tensor(shift.matrix())
     constant = torch.as_tensor(shift.constant)

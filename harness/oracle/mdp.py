@@ -122,12 +122,10 @@ class FiniteMDP:
 
     @property
     def states(self) -> int:
-        """How many states there are."""
         return self.behaviour.shape[0]
 
     @property
     def actions(self) -> int:
-        """How many actions there are."""
         return self.behaviour.shape[1]
 
     @property

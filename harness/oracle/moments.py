@@ -65,7 +65,6 @@ class Moments:
 
     @property
     def size(self) -> int:
-        """d, on the row space."""
         return self.target.outputs * self.features.shape[1]
 
     @property

@@ -23,8 +23,8 @@ from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.module import ModuleEngine
 from algorithms.rule import Rule
 from algorithms.targets import Target
-from harness.oracle.backup import Backup
 from harness.oracle.mdp import FiniteMDP
+from harness.oracle.returns import Backup
 
 MANY = 256  # parameters, above which C's eigenvalues are used
 # Below these shares of the largest singular value of D^½Φ a direction counts as null, as softmax's shift does. Null

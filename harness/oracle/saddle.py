@@ -79,7 +79,6 @@ class Saddle:
 
     @cached_property
     def R(self) -> float:
-        """The radius of both balls."""
         return self.radius if self.radius is not None else self.slack * float(np.linalg.norm(self.solution))
 
     # ------------------------------------------------------------------ Err

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.draws import uniform
 from algorithms.fast.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled, inlined
-from algorithms.state import State, refill
-from algorithms.streams import lane_streams
-from harness.places import pictures
+from algorithms.replay import State, refill
+from algorithms.streams import lane_streams, uniform
 from harness.places.world import Moved, WorldInfo
 
 GRAVITY, CART, POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02
 TOTAL, LEVER = POLE + CART, POLE * LENGTH
 FAR, STEEP = 2.4, 12 * 2 * math.pi / 360
 _SINGLE, _FLAG = np.dtype(np.float32), np.dtype(np.bool_)
+PAINT, WOOD = "#1a1a1a", "#ca9865"  # gymnasium's colours
+AXLE, STICK = 0.3, 1.0  # in pictures: of the axle over the track, and the pole's length
 START = 0.05  # an episode starts within this of upright and at rest
 
 
@@ -53,7 +54,6 @@ def _show(lanes, lane, out):
 
 @compiled(Lanes, Singles2)
 def begin(lanes, now):
-    """Every lane starts an episode."""
     for lane in range(lanes.age.shape[0]):
         _begin(lanes, lane)
         _show(lanes, lane, now)
@@ -118,14 +118,40 @@ class CartPole:
         return self.lanes._asdict() | {"observation": self.observation}
 
     def restore(self, saved: State) -> None:
-        """Go on from a state."""
         refill(self.state(), saved)
 
 
+def picture(place: float, angle: float) -> Any:
+    """[400, 600, 3]: a cart on its track, and the pole; gymnasium needs pygame for the same."""
+
+    def draw(axes: Any) -> None:
+        axes.set(xlim=(-2.4, 2.4), ylim=(-1.2, 2.0))
+        axes.plot([-2.4, 2.4], [0, 0], color=PAINT, linewidth=1)
+        axes.fill_between([place - 0.25, place + 0.25], -0.15, AXLE, color=PAINT)
+        tip = place + STICK * math.sin(angle), AXLE + STICK * math.cos(angle)
+        axes.plot([place, tip[0]], [AXLE, tip[1]], color=WOOD, linewidth=10, solid_capstyle="round")
+        axes.plot([place], [AXLE], "o", color="#8184cb", markersize=8)
+
+    return drawn(draw)
+
+
+def drawn(draw: Callable[[Any], None]) -> Any:
+    """[400, 600, 3]: what `draw` draws on axes without a frame."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), dpi=100)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.axis("off")
+    draw(axes)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3]
+
+
 def frame() -> Any:
-    """The start of an episode."""
     state = CartPole(lane_streams(0, range(1)), 1).lanes.state[0]
-    return pictures.cartpole(float(state[0]), float(state[2]))
+    return picture(float(state[0]), float(state[2]))
 
 
 def _cartpole(name: str, limit: int) -> WorldInfo:

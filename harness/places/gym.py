@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.checks import unknown
 from algorithms.digest import digest
-from algorithms.names import unknown
-from harness.places.one_by_one import OneByOne
-from harness.places.world import GYM, Observations, WorldInfo, missing
+from harness.places.world import GYM, Observations, OneByOne, WorldInfo, missing
 
 
 class GymWorld(OneByOne):
@@ -33,7 +32,6 @@ class GymWorld(OneByOne):
         return _vector(self.envs[lane].reset(seed=seed)[0])
 
     def move(self, lane: int, action: int) -> tuple[Observations, float, bool, bool]:
-        """One lane takes its action."""
         observation, reward, terminated, truncated, _ = self.envs[lane].step(self._first + action)
         return _vector(observation), float(reward), terminated, truncated
 
@@ -78,7 +76,6 @@ def _deciding(env: Any) -> str:
 
 
 def _frame(name: str) -> Any:
-    """As gymnasium renders it."""
     from gymnasium import error
 
     try:

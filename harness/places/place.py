@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from harness.oracle.score import Score
+from harness.oracle.metrics import Score
 from harness.places.world import find_world, is_world
 from harness.plugins import find_problem
 
@@ -46,5 +46,4 @@ class Place(Protocol):
 
 
 def find_place(name: str) -> Place:
-    """A place by name."""
     return find_world(name) if is_world(name) else find_problem(name)

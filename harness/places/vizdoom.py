@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.places.one_by_one import OneByOne
-from harness.places.world import Observations, WorldInfo
+from harness.places.world import Observations, OneByOne, WorldInfo
 
 ROWS, BLOCK = slice(40, 80), 4  # of a frame of 120 × 160: above is the ceiling, below the gun
 SEEN = (80 - 40) // BLOCK * (160 // BLOCK)
@@ -62,7 +61,6 @@ class DefendTheCenter(OneByOne):
         return seen(game)
 
     def move(self, lane: int, action: int) -> tuple[Observations, float, bool, bool]:
-        """One lane takes its action."""
         game = self.games[lane]
         reward = game.make_action(list(BUTTONS[action]), SKIP)  # +1 per kill, −1 for death
         left = owned(game)

@@ -9,10 +9,9 @@ import numpy as np
 
 from algorithms.checks import Floats, Integers
 from harness.judging.statistics import mean_interval
-from harness.report.drawing import Panel
-from harness.report.panels import at_step
-from harness.report.readings import Reading, Readings
-from harness.report.styles import COLOURS
+from harness.report.drawing import COLOURS, Panel
+from harness.report.figures import at_step
+from harness.report.words import Reading, Readings
 
 ALPHA = 0.05
 
@@ -61,7 +60,6 @@ def band(axis: Any, line: Line, times: Integers, curves: Floats) -> Reading:
 
 
 def means(title: str, lanes: list[Bundle], ylabel: str, xlabel: str = "steps", log: bool = False) -> Panel:
-    """A panel of means."""
 
     def draw(axis: Any) -> Readings:
         curves = [band(axis, each.line, each.times, each.curves) for each in lanes]

@@ -17,10 +17,9 @@ from algorithms.rules import gtd2
 from algorithms.streams import lane_streams
 from algorithms.targets import CdfTarget
 from harness.cost import peers
+from harness.cost.fits import interleaved
 from harness.cost.peers import Maker, Network
-from harness.cost.timing import interleaved
-from harness.cost.touches import count_touches
-from harness.cost.work import count
+from harness.cost.work import count, count_touches
 from harness.plugins import find_problem
 
 SIZES = (4, 12, 32, 100, 320, 1000, 3100)  # units of each of two hidden layers

@@ -1,12 +1,80 @@
-"""docs/claims.md: every claim with its verdict, written from the ledger."""
+"""The ledger as documents: docs/claims.md, a picture per claim, Markdown for a CI job, JUnit's XML."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+import numpy as np
 
 from harness.judging.claims import BUDGET
-from harness.judging.formats import span
 from harness.judging.ledger import Entry, counts
+from harness.judging.verdicts import Finding
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # an error may hold any character
+
+
+def as_markdown(entries: list[Entry], title: str) -> str:
+    """A table for a CI job's summary."""
+    lines = [
+        f"## {title}",
+        "",
+        counts(entries),
+        "",
+        "| claim | says | verdict | estimate | margin |",
+        "|---|---|---|---|---|",
+    ]
+    for entry in entries:
+        f = entry.finding
+        numbers = ("", "") if f is None else (span(f), f"{f.margin:.3g}")
+        cells = (f"`{entry.claim.id}`", entry.claim.says, entry.status, *numbers)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def as_junit(entries: list[Entry], title: str) -> str:
+    """One test case per claim: a FAIL is a failure, INCONCLUSIVE an error of type 'inconclusive', unpromised a skip.
+
+    Times are those of the runs and jobs behind a claim; claims that share a run each count it.
+    """
+    failures = sum(entry.status in ("FAIL", "MISSED") for entry in entries)
+    errors = sum(entry.status in ("INCONCLUSIVE", "ERROR") and not _open_figure(entry) for entry in entries)
+    skipped = sum(entry.status == "NOT PROMISED" or _open_figure(entry) for entry in entries)
+    totals = {"tests": len(entries), "failures": failures, "errors": errors, "skipped": skipped}
+    time = f"{sum(entry.seconds for entry in entries):.3f}"
+    suite = Element("testsuite", {"name": title, "time": time, **{key: str(value) for key, value in totals.items()}})
+    for entry in entries:
+        named = {"classname": entry.claim.suite, "name": entry.claim.id, "time": f"{entry.seconds:.3f}"}
+        case, words = SubElement(suite, "testcase", named), entry.words
+        if entry.status in ("FAIL", "MISSED"):
+            SubElement(case, "failure", {"message": words}).text = entry.command
+        elif _open_figure(entry):
+            SubElement(case, "skipped", {"message": f"{entry.status}: {words}"})
+        elif entry.status == "INCONCLUSIVE":
+            SubElement(case, "error", {"type": "inconclusive", "message": words}).text = entry.command
+        elif entry.status == "ERROR":
+            SubElement(case, "error", {"type": "error", "message": words}).text = entry.command
+        elif entry.status == "NOT PROMISED":
+            SubElement(case, "skipped", {"message": words})
+        SubElement(case, "system-out").text = f"{entry.claim.says}\n{entry.status}: {words}\n{entry.command}"
+    text = tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    return _NOT_XML.sub("�", text)
+
+
+def _open_figure(entry: Entry) -> bool:
+    """A figure of the paper that our runs do not show: a finding, and no failure."""
+    return entry.claim.figure and entry.status in ("INCONCLUSIVE", "NOT REPLICATED")
+
+
+def span(finding: Finding) -> str:
+    """The estimate, with its interval if it has one."""
+    if finding.low == finding.high:
+        return f"{finding.estimate:.3g}"
+    return f"{finding.estimate:.3g} [{finding.low:.3g}, {finding.high:.3g}]"
+
 
 OPENING = """# Claims
 
@@ -59,3 +127,64 @@ def verdicts_in(document: str) -> dict[str, str]:
         re.MULTILINE,
     )
     return dict(rows)
+
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
+
+
+def draw_all(entries: list[Entry], folder: Path, progress: Callable[[int, int], None]) -> list[Path]:
+    """One PNG per claim that has a finding, named after its id."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for i, entry in enumerate(entries):
+        progress(i, len(entries))
+        if entry.finding is not None:
+            path = folder / (entry.claim.id.replace("/", "__").replace("=", "-") + ".png")
+            _draw(entry, entry.finding, path)
+            drawn.append(path)
+    return drawn
+
+
+def _draw(entry: Entry, finding: Finding, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    if "x" in finding.evidence:
+        _curve(axis, finding.evidence, entry.claim.id.endswith(("exponent", "exact-operator")))
+    else:
+        _gauge(axis, finding)
+    # Wrapping takes two dollars for a formula even with parse_math=False, so they are escaped.
+    axis.set_title(f"{entry.status}: {entry.claim.says}".replace("$", r"\$"), fontsize=9, wrap=True)
+    figure.text(0.01, 0.005, finding.words[:110], fontsize=7, color=GREY, parse_math=False)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
+def _curve(axis: Any, evidence: dict[str, Any], power_law: bool) -> None:
+    x, y = np.asarray(evidence["x"], dtype=float), np.asarray(evidence["y"], dtype=float)
+    shown = np.isfinite(y) & (x > 0)
+    axis.plot(x[shown], y[shown], "o-", color=BLUE, label=evidence["y_name"])
+    positive = shown & (y > 0)
+    if power_law and positive.sum() >= 2:
+        slope, level = np.polyfit(np.log(x[positive]), np.log(y[positive]), 1)
+        axis.plot(x[positive], np.exp(level) * x[positive] ** slope, "--", color=ORANGE, label=f"fit: n^{slope:.2f}")
+    axis.set(xlabel=evidence["x_name"], ylabel=evidence["y_name"], xscale="log")
+    if positive.sum() == shown.sum() and positive.any() and y[positive].max() > 5 * y[positive].min():
+        axis.set_yscale("log")
+    axis.legend(fontsize=8)
+
+
+def _gauge(axis: Any, finding: Finding) -> None:
+    low, high = finding.low, finding.high
+    axis.errorbar(
+        [finding.estimate], [0], xerr=[[finding.estimate - low], [high - finding.estimate]], fmt="o", color=BLUE
+    )
+    axis.axvline(finding.margin, color=ORANGE, ls="--", label=f"margin {finding.margin:.3g}")
+    numbers = [v for v in (finding.estimate, finding.margin) if np.isfinite(v)]
+    if len(numbers) == 2 and min(numbers) > 0 and max(numbers) > 100 * min(numbers):
+        axis.set_xscale("log")
+    axis.set(xlabel="estimate, with its interval", yticks=[])
+    axis.legend(fontsize=8)

@@ -13,10 +13,9 @@ from harness.experiment.across import Across, across
 from harness.experiment.comparison import Comparison, Entry
 from harness.experiment.experiment import Entrant
 from harness.experiment.search import SweepPoint
-from harness.report.drawing import Figure, Panel
-from harness.report.panels import Shown, at_step, figure_of
-from harness.report.readings import Reading, Readings
-from harness.report.styles import Styles
+from harness.report.drawing import Figure, Panel, Styles
+from harness.report.figures import Shown, at_step, figure_of
+from harness.report.words import Reading, Readings
 
 
 def overview(found: Comparison, styles: Styles) -> list[Figure]:
@@ -49,7 +48,6 @@ def _across(
     found: Comparison, name: str, title: str, words: str, curves: Callable[[Entry], tuple[Floats, Floats]],
     draw: Callable[[list[Entry], Any], Readings], level: str = "flat",
 ) -> Figure:  # fmt: skip
-    """A panel for each problem."""
     shown: list[Shown] = []
     for problem in found.experiment.places:
         here = found.at(problem)

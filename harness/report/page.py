@@ -119,7 +119,6 @@ class Picture:
 
     @property
     def name(self) -> str:
-        """Of its files."""
         return self.figure.name
 
     @property
@@ -129,7 +128,6 @@ class Picture:
 
     @property
     def panels(self) -> list[Markup]:
-        """As drawings inside the page."""
         return [Markup(panel) for panel in inline(self.figure)] if self.figure.panels else []
 
 
@@ -227,7 +225,6 @@ def _sortable(value: float | str) -> str:
 
 
 def numeral(value: float) -> str:
-    """A number in a cell."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     return "–" if math.isnan(value) else f"{value:.3g}"

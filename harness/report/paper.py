@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.judging.claims import Claim, Need, Setting
-from harness.judging.formats import span
 from harness.judging.ledger import Entry, counts
+from harness.report.document import span
 from harness.report.drawing import Figure
 from harness.report.page import Beside, Block, Bullets, Cell, Heading, Page, Picture, Section, Table, Words
 
@@ -55,7 +55,6 @@ class Shown:
         return counts(list(self.entries.values()))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "figure": self.figure.number,
             "title": self.figure.title,
@@ -77,7 +76,6 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def page(shown: list[Shown], setting: Setting, command: str) -> Page:
-    """Every figure a section."""
     lines = [f"Figure {each.figure.number}, {each.figure.title}: {each.verdicts or 'no claims'}." for each in shown]
     more = (
         "This is a quick look, in worlds with a third of the seeds: most statements stay INCONCLUSIVE. "

@@ -10,9 +10,9 @@ from harness.experiment.across import across
 from harness.experiment.comparison import ALPHA, NAMES, TARGET, Comparison, Duel, Entry
 from harness.experiment.search import CHOICE
 from harness.judging.statistics import Interval, median_interval
+from harness.report.drawing import Styles
 from harness.report.figures import at_place, over_all
 from harness.report.page import Block, Bullets, Cell, Heading, Key, Keys, Page, Picture, Section, Table, Words, numeral
-from harness.report.styles import Styles
 from harness.report.words import answer, method, question
 
 

@@ -48,7 +48,6 @@ class StoreError(ValueError):
 
 
 def tell(words: str) -> None:
-    """One line on stderr."""
     print(f"dgtd: {words}", file=sys.stderr)
 
 
@@ -129,7 +128,6 @@ class Database:
     # ------------------------------------------------------------------ using
 
     def query(self, text: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Every row of an answer."""
         with self._words():
             return self._connection.execute(text, values).fetchall()
 
@@ -162,7 +160,6 @@ class Database:
         return [] if found == ["ok"] else found
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     def _on_disk(self) -> tuple[int, int] | None:

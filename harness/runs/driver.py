@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from algorithms.rule import RuleError
-from harness.interrupts import listening
 from harness.runs.checkpoints import Checkpoints, every, name_of
 from harness.runs.executors import DiedError, InProcess, Workers, capacity, outcome_of, watch
 from harness.runs.fingerprint import DECISIVE, of_code, run_hash
@@ -19,7 +18,7 @@ from harness.runs.job import Job
 from harness.runs.rule_files import is_built_in
 from harness.runs.spec import FileRef, Outcome, Request, unique
 from harness.runs.store import Store
-from harness.runs.timeouts import GRACE, check_timeout
+from harness.runs.timeouts import GRACE, check_timeout, listening
 from harness.runs.work import Cohort, JobWork, Task, Work, carry_out
 
 LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
@@ -51,7 +50,6 @@ class Summary:
 
     @property
     def interrupted(self) -> bool:
-        """Whether something is still missing."""
         return self.already + self.done < self.expected
 
 

@@ -14,9 +14,8 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from multiprocessing import get_context, parent_process
 from typing import Any
 
-from algorithms.checks import whole
+from algorithms.checks import unknown, whole
 from algorithms.fast.compiling import NO_CACHE, check_cache
-from algorithms.names import unknown
 from harness.runs.timeouts import time_limit
 
 PATIENCE = 5.0  # seconds until a Dask scheduler without an answer, or without workers, counts as lost
@@ -28,7 +27,6 @@ class InProcess(Executor):
     """Runs a task when it is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The finished future."""
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -60,7 +58,6 @@ class Workers(Executor):
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """A future of the call."""
         return self.within(None, fn, *args, **kwargs)
 
     def within(self, limit: float | None, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -149,7 +146,6 @@ def outcome_of(future: Future[Any]) -> Any:
 
 
 def dask(scheduler: str | None) -> Executor:
-    """A Dask scheduler by address."""
     if not scheduler:
         raise ValueError("scheduler must be given with --executor dask, as in --scheduler tcp://127.0.0.1:8786")
     try:
@@ -224,7 +220,6 @@ KINDS = ("in-process", "pool", "dask")
 
 
 def make_executor(kind: str, workers: int | None = None, scheduler: str | None = None) -> Executor:
-    """An executor by name."""
     if kind not in KINDS:
         raise unknown("executor", kind, KINDS)
     if kind == "pool":

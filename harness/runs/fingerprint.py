@@ -29,7 +29,7 @@ from harness.runs.spec import FileRef, RunSpec
 DECISIVE = (
     "algorithms", "harness.oracle", "harness.plugins", "harness.places", "harness.runs.trainers", "harness.runs.spec",
     "harness.runs.acting_spec", "harness.runs.lanes", "harness.runs.work", "harness.runs.predictors",
-    "harness.runs.rule_files", "harness.runs.checkpoints", "harness.runs.checkpoint_file",
+    "harness.runs.rule_files", "harness.runs.checkpoints",
 )  # fmt: skip
 
 

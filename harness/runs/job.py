@@ -44,7 +44,6 @@ class Job:
 
     @property
     def parts(self) -> dict[str, str]:
-        """What the result depends on."""
         rule = (
             "" if self.rule is None else digest(resolve(self.rule).source_hash, [file[2] for file in self.rule.files])
         )
@@ -59,11 +58,9 @@ class Job:
 
     @property
     def name(self) -> str:
-        """For messages."""
         return f"{self.function.split(':')[1]}({self.parameters})"
 
     def run(self) -> Any:
-        """Call the function."""
         module, _, name = self.function.partition(":")
         function = getattr(importlib.import_module(module), name)
         rule = {} if self.rule is None else {"rule": resolve(self.rule)}

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.names import look_up, unknown
+from algorithms.checks import Floats, look_up, unknown
+from algorithms.fast.elementary import ACTIVATIONS
 from harness.oracle.problem import Problem
 from harness.plugins import answering
 from harness.runs.rule_files import file_reference, is_file, load
@@ -92,7 +91,6 @@ def _mlp(text: str, words: list[str]) -> PredictorSpec:
 
 
 def shown(spec: PredictorSpec) -> str:
-    """The text again, canonical."""
     if spec.file is not None:
         return f"{spec.file.path}:{spec.file.function}"
     if spec.kind != "mlp":

@@ -18,10 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from algorithms.checks import InterruptedByUser
+from algorithms.checks import InterruptedByUser, unknown
 from algorithms.digest import digest
 from algorithms.formulas import FormulaError
-from algorithms.names import unknown
 from algorithms.rule import Rule, rule
 from algorithms.rules import FAMILIES, RULES, find_rule
 from harness.plugins import answering, installed
@@ -182,7 +181,6 @@ class _Carried(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Ours, if we carry it."""
         if fullname not in self.sources:
             return None
         package = self.sources[fullname][0].endswith("__init__.py")

@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from algorithms.checks import Integers, positive, whole
-from algorithms.names import look_up
+from algorithms.checks import Integers, look_up, positive, whole
 from algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
 from algorithms.targets import PROJECTIONS, target_class
 from harness.places.world import is_world
@@ -95,7 +94,6 @@ class StepSchedule:
         self.make()
 
     def make(self) -> Schedule:
-        """The schedule."""
         kind = look_up("schedule", self.name, SCHEDULES)
         if issubclass(kind, Constant):
             return kind()
@@ -217,7 +215,6 @@ class Probe:
 
     @property
     def steps(self) -> int:
-        """How long a lane runs."""
         return self.times[-1]
 
 
@@ -258,7 +255,6 @@ class RunSpec:
         return np.array(self.probe.times, dtype=np.int64)
 
     def with_learner(self, **changes: Any) -> RunSpec:
-        """A copy with another learner."""
         return replace(self, learner=replace(self.learner, **changes))
 
 

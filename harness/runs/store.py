@@ -42,7 +42,6 @@ class Store:
         self.checkpoints = None if self._db.memory else Checkpoints.beside(self.path)
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> Store:

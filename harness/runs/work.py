@@ -14,13 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
-from harness.interrupts import came
 from harness.runs.checkpoints import EVERY, Keeper, name_of
 from harness.runs.fingerprint import machine_facts, parts_of, run_hash
 from harness.runs.job import Job
 from harness.runs.lanes import Lane
 from harness.runs.spec import Outcome, RunSpec, seeds_of
-from harness.runs.timeouts import GRACE, ended_beyond, time_limit, watched
+from harness.runs.timeouts import GRACE, came, ended_beyond, time_limit, watched
 from harness.runs.trainers.trainer import prepared, train, trainer_of
 
 
@@ -49,7 +48,6 @@ class Task:
 
     @property
     def work(self) -> Work:
-        """From text."""
         if self.cohort < 0:
             return JobWork(Job.from_json(self.text))
         return Cohort(RunSpec.from_json(self.text), self.cohort)
@@ -142,17 +140,14 @@ class Cohort:
 
     @property
     def whole(self) -> RunSpec:
-        """The run."""
         return self.spec
 
     @property
     def culprit(self) -> str:
-        """Its rule."""
         return f"rule {self.spec.learner.rule.name}"
 
     @property
     def seeds(self) -> range:
-        """Of its lanes."""
         return seeds_of(self.spec, self.index)
 
     def to_json(self) -> str:
@@ -197,17 +192,14 @@ class JobWork:
 
     @property
     def alone(self) -> bool:
-        """Where it measures time."""
         return self.job.alone
 
     @property
     def whole(self) -> Job:
-        """The job."""
         return self.job
 
     @property
     def culprit(self) -> str:
-        """Its rule, or itself."""
         return f"rule {self.job.rule.name}" if self.job.rule else self.job.name
 
     def to_json(self) -> str:
@@ -215,14 +207,12 @@ class JobWork:
         return self.job.to_json()
 
     def carry_out(self, task: Task, look: Callable[[], None]) -> Result:
-        """Call the function."""
         start = time.perf_counter()
         value = json.dumps(self.job.run())
         seconds = time.perf_counter() - start
         return Result(task.hash, Outcome.CONVERGED, value=value, seconds=seconds, machine=machine_facts())
 
     def failed(self, outcome: Outcome, error: str, seconds: float = 0.0) -> Result:
-        """No value."""
         return Result(self.hash, outcome, seconds=seconds, error=error, machine=machine_facts())
 
 
@@ -252,7 +242,6 @@ def refusal(ours: dict[str, str], theirs: dict[str, str]) -> str:
 
 
 def _same(first: list[Lane], second: list[Lane]) -> bool:
-    """To the last bit."""
     return all(
         (a.outcome, a.died, a.curves.tobytes(), a.law.tobytes())
         == (b.outcome, b.died, b.curves.tobytes(), b.law.tobytes())

@@ -19,8 +19,7 @@ def since():
 
 MOVED = {
     "harness.cost.peers": "harness.peers",
-    "harness.cost.touches": "harness.touches",
-    "harness.cost.work": "harness.work",
+    "harness.cost.work": "harness.cost.touches",
     "harness.oracle.metrics": "harness.metrics",
 }
 

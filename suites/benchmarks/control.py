@@ -15,7 +15,7 @@ class Agents(Timed):
 
             from algorithms.replay import Replay
             from algorithms.streams import lane_streams
-            from harness.experiment.learners import agent_learner, run_spec
+            from harness.experiment.search import agent_learner, run_spec
             from harness.runs.trainers.agent import Acting
         one_thread()
         self.players = Acting.of(run_spec("cartpole-v1", agent_learner(agent, "cartpole-v1"), 100)).players(range(10))

@@ -77,7 +77,7 @@ class Linear:
             from algorithms.rules import find_rule
             from algorithms.targets import CdfTarget
 
-            count_touches = load("harness.cost.touches").count_touches
+            count_touches = load("harness.cost.work").count_touches
         self.count = lambda: count_touches(find_rule(rule), CdfTarget(0, 10, atoms), 50)
 
     def track_touches(self, rule, atoms):

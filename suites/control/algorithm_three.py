@@ -62,7 +62,6 @@ def claims() -> list[Claim]:
 
 
 def engine(rule: Any) -> ReplayEngine:
-    """Small, in double precision."""
     return ReplayEngine(rule, (INPUTS, *HIDDEN), LAW, dtype=torch.float64, actions=ACTIONS, activation="tanh")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, below

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.verdicts import Finding, below
 from harness.runs.lanes import Lanes
@@ -152,7 +152,6 @@ def finding(
 
 
 def over_dqn(panel: Panel, profiles: tuple[str, ...]) -> list[Claim]:
-    """The distributional agents earn more."""
     return [
         finding(panel, f"{word}-over-dqn", name, DQN, earns_more_on_average, profiles)
         for word, name in (("c51", C51), ("greedy-gq", GREEDY))
@@ -227,14 +226,12 @@ def earns(name: str) -> Claim:
 
 
 def earns_enough(trials: list[Lanes], setting: Setting) -> Finding:
-    """On average over lanes."""
     final = final_returns(trials[0])
     words = f"{EARNS:g} less the return, {final.mean():.0f} on average, sd {final.std(ddof=1):.0f}"
     return below(average(EARNS - final, setting.false_alarm), 0.0, setting.false_alarm, words)
 
 
 def rises(name: str) -> Claim:
-    """An agent learns on LunarLander."""
     return Claim(
         id=f"control/{LANDER.short}/{name}/rises",
         says=f"{SHOWN[name]}'s return on {LANDER.short} rises by {RISES[name]:g} within {LANDER.steps:,} steps",

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import exponential, mean_interval
 from harness.judging.verdicts import Finding, below
@@ -52,7 +52,6 @@ def bootstraps_through_the_end() -> Claim:
 
 
 def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:
-    """Lanes of one agent."""
     made = agent_learner(name, world, alpha=RATE, cohort=LANES, explore_steps=EXPLORE, batch=BATCH)
     return [Request(run_spec(world, made, STEPS, setting.seed, "control"), LANES)]
 

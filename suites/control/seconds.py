@@ -13,8 +13,8 @@ import numpy as np
 
 from algorithms.replay import Replay
 from algorithms.streams import generator, lane_streams
-from harness.cost.timing import interleaved
-from harness.experiment.learners import agent_learner, run_spec
+from harness.cost.fits import interleaved
+from harness.experiment.search import agent_learner, run_spec
 from harness.judging.claims import Claim, Setting
 from harness.judging.statistics import exponential, mean_interval
 from harness.judging.verdicts import Finding, below
@@ -35,7 +35,6 @@ RATIOS = {
 
 
 def claims() -> list[Claim]:
-    """Ratios of times."""
     return [
         Claim(
             id=f"control/seconds/{name}",

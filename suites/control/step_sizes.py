@@ -10,11 +10,11 @@ import torch
 from algorithms import rules
 from algorithms.checks import Floats
 from algorithms.fast.replayed import ReplayEngine
-from algorithms.optimisers import Sgd
 from algorithms.replay import Transitions
+from algorithms.stepping import Sgd
 from algorithms.streams import generator, generators
 from algorithms.targets import CdfTarget, Target, ValueTarget
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import mean_interval
 from harness.judging.verdicts import Finding, below, exactly, largest
@@ -108,7 +108,6 @@ def steepest(engine: ReplayEngine, theta: Floats, drawn: Transitions, w: Floats)
 
 
 def climbed(engine: ReplayEngine, theta: Floats, drawn: Transitions, w: Floats, beta: Floats) -> Floats:
-    """After some steps."""
     w = w.copy()
     optimiser = Sgd(beta, w)
     for _ in range(STEPS):

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from algorithms.names import look_up
+from algorithms.checks import look_up
 from harness.judging.claims import Setting
 from harness.judging.ledger import Workshop
 from harness.runs.executors import executor_maker
@@ -48,7 +48,6 @@ def table(panel: Panel, found: dict[str, dict[float, float]]) -> str:
 
 
 def main(words: list[str]) -> None:
-    """One world, on all cores."""
     panel = look_up("panel", words[0] if words else "", {each.short: each for each in PANELS if each.chosen})
     with TemporaryDirectory() as folder, Store(Path(folder) / "sweep.sqlite") as store:
         print(table(panel, swept(panel, Workshop(store, executor_maker("pool", None, None)))))

@@ -24,7 +24,7 @@ from harness.runs.lanes import Lanes
 from harness.runs.spec import PredictorSpec, Request, StepSchedule
 from harness.runs.trainers.networks import Layers
 from suites.convergence.falls import NAMES, SOURCE, TABLE
-from suites.runs import request
+from suites.means import request
 
 INTERIOR, INTERIOR_ATOMS = "random_mdp(states=5,gamma=0.8)", 4
 ALPHA, BETA, RADIUS = 0.3, 1.0, 50.0
@@ -44,7 +44,6 @@ NETWORK_LIMIT = {"J": 0.03, "gradient": 0.10}
 
 
 def claims(rules: tuple[Rule, ...]) -> list[Claim]:
-    """The conditions, then the limits."""
     made = [interior(), at_infinity(), network_rank()]
     for rule in rules:
         made.append(reaches(rule))
@@ -135,7 +134,6 @@ def network_rank() -> Claim:
 
 
 def ranks_are_full(setting: Setting) -> Finding:
-    """Of sixteen lanes."""
 
     learning = Layers.of(network_run(gtd2, setting, 1000).spec)
     found = [learning.rank(seed) for seed in range(LANES)]
@@ -196,7 +194,6 @@ def slope_is_negative(what: str, evidence: list[Lanes], setting: Setting) -> Fin
 
 
 def shown(trial: Lanes, what: str) -> dict[str, object]:
-    """The picture."""
     median = np.median(trial.of(what), axis=1)
     return {"x": trial.times.tolist(), "y": median.tolist(), "x_name": "steps", "y_name": f"{NAMES[what]}, median"}
 

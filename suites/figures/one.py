@@ -9,12 +9,11 @@ import numpy as np
 from harness.judging.claims import Need, Setting
 from harness.report.bands import Bundle, means, spreads
 from harness.report.drawing import INK, Figure, Panel
-from harness.report.laws import law_quantiles
 from harness.report.paper import PaperFigure, Statement
-from harness.report.readings import Reading, Readings
+from harness.report.words import Reading, Readings
+from harness.report.worlds import law_quantiles
 from harness.runs.lanes import Lanes
-from suites.figures.claims import stated
-from suites.figures.search import line, pictures
+from suites.figures.search import line, pictures, stated
 from suites.policy_iteration import figure_one, law
 from suites.policy_iteration.search import FINAL_LANES, FINALISTS, FORMS, LANES, SEARCHED, STEPS, V0, V1, shown
 
@@ -45,7 +44,6 @@ OURS = (
 
 
 def figure() -> PaperFigure:
-    """For the page."""
     return PaperFigure(1, "policy iteration on CartPole", OURS, statements, needs, draw)
 
 
@@ -72,7 +70,6 @@ def draw(evidence: list[Any]) -> list[Figure]:
 
 
 def returns(trials: list[Lanes]) -> Figure:
-    """Left and middle."""
     panels = []
     lanes = [
         [

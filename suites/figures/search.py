@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
-from harness.experiment.space import Point, points
+from harness.experiment.search import Point, points
+from harness.judging.claims import Claim
 from harness.report.bands import Line
 from harness.report.drawing import INK, Figure, Panel
-from harness.report.readings import Reading, Readings
+from harness.report.paper import Statement
+from harness.report.words import Reading, Readings
 from suites.policy_iteration.search import FORMS, LANES, LEARNS, SEARCHED, STEPS, Form, number, returns, shown
 
 # Mean returns from .. on, as markers: Okabe and Ito's colours, and shapes for who sees none.
@@ -32,7 +36,6 @@ def line(form: Form) -> Line:
 
 
 def pictures() -> list[Figure]:
-    """Of the record."""
     return [ranked(), scattered()]
 
 
@@ -96,3 +99,20 @@ def by_choice(form: Form) -> str:
 
 def _count(works: list[Point], has: Any, wanted: bool = True) -> int:
     return sum(bool(has(point)) == wanted for point in works)
+
+
+def stated(made: list[Claim], sentences: Mapping[str, tuple[str, ...]]) -> list[Statement]:
+    """Sentences, each with the claims whose ids fit one of its patterns. A pattern that fits none is a mistake.
+
+    A world that is not installed has no claims: such a pattern begins with '?'.
+    """
+    out = []
+    for says, patterns in sentences.items():
+        found: list[Claim] = []
+        for pattern in patterns:
+            fitting = [claim for claim in made if fnmatchcase(claim.id, pattern.removeprefix("?"))]
+            if not fitting and not pattern.startswith("?"):
+                raise ValueError(f"no claim fits {pattern!r}")
+            found += fitting
+        out.append(Statement(says, tuple(found)))
+    return out

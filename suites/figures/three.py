@@ -11,7 +11,7 @@ from harness.report.drawing import Figure
 from harness.report.paper import PaperFigure, Statement
 from suites.control import figure_three
 from suites.control.figure_three import CARTPOLE, DOOM, LANDER, SHOWN
-from suites.figures.claims import stated
+from suites.figures.search import stated
 
 ON_CARTPOLE, ON_LANDER, ON_DOOM = (f"control/{panel.short}" for panel in (CARTPOLE, LANDER, DOOM))
 CARTPOLES = {
@@ -37,7 +37,6 @@ OURS = (
 
 
 def figure() -> PaperFigure:
-    """For the page."""
     return PaperFigure(3, "distributional Greedy-GQ against DQN and C51", OURS, statements, needs, draw)
 
 
@@ -59,7 +58,6 @@ def needs(setting: Setting) -> list[Need]:
 
 
 def draw(evidence: list[Any]) -> list[Figure]:
-    """Returns and their spread."""
     panels, count, order = [], 0, list(SHOWN)
     for panel in (CARTPOLE, LANDER) if len(evidence) > len(CARTPOLE.chosen) else (CARTPOLE,):
         trials = evidence[count : count + len(panel.chosen)]

@@ -9,7 +9,7 @@ from harness.report.bands import Bundle, Line, means, spreads
 from harness.report.drawing import Figure
 from harness.report.paper import PaperFigure, Statement
 from suites import evaluation
-from suites.figures.claims import stated
+from suites.figures.search import stated
 
 PROJECTIONS = ("cramer", "nearest")
 SHOWN = {"linear": "linear predictor", "mlp": f"network, {evaluation.HIDDEN[0]} units"}
@@ -27,7 +27,6 @@ OURS = (
 
 
 def figure() -> PaperFigure:
-    """For the page."""
     return PaperFigure(2, "off-policy evaluation on a grid world", OURS, statements, needs, draw)
 
 

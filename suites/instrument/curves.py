@@ -107,7 +107,6 @@ def other_step(rule: Rule) -> Claim:
 
 
 def means_needed(rule: Rule, cases: tuple[Case, ...], setting: Setting) -> list[Need]:
-    """The lanes of each case."""
     lanes = 16_384 if setting.profile == "ci" else 131_072
     return [Job.of(sampled_means, reference_of(rule), seed=setting.seed, lanes=lanes, **asdict(case)) for case in cases]
 

@@ -86,7 +86,6 @@ def off(found: Any, expected: Any) -> float:
 
 
 def problem_errors(setting: Setting) -> dict[str, float]:
-    """Number by number."""
     errors: dict[str, float] = {}
     for problem in ENUMERATED:
         mdp = find_problem(problem).mdp

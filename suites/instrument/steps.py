@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from algorithms.batch import Batch
 from algorithms.checks import Floats
 from algorithms.fast.linear import LinearEngine, directions
 from algorithms.fast.loop import TorchLoop
@@ -22,7 +21,7 @@ from algorithms.rule import Rule
 from algorithms.rules import gtd2
 from algorithms.stepping import Constant, PowerLaw
 from algorithms.streams import generator, generators, lane_streams
-from algorithms.table import Sampler
+from algorithms.table import Batch, Sampler
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.judging.claims import Claim, Setting
 from harness.judging.verdicts import Finding, exactly

@@ -10,14 +10,13 @@ import numpy as np
 from scipy.stats import binomtest
 
 from algorithms import rules
+from algorithms.agents import Evaluators
 from algorithms.checks import Floats
 from algorithms.fast.network_batches import BatchLearner, Lesson, Update
 from algorithms.fast.small import SmallEngine
-from algorithms.policy_iteration import Evaluators
 from algorithms.rule import Rule
 from algorithms.targets import CdfTarget, Target
-from harness.experiment.learners import iterating_learner, run_spec
-from harness.experiment.space import learner_at
+from harness.experiment.search import iterating_learner, learner_at, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import proportion_interval
 from harness.judging.verdicts import Finding, below, exactly, largest, unlikely
@@ -103,7 +102,6 @@ class Counting(Evaluators):
     other, total = 0, 0
 
     def learn(self, lesson: Lesson, alpha: float, beta: float, radius: float, now: int) -> None:
-        """Count, then learn."""
         on = lesson.discount[:, 0] > 0
         following = lesson.x_next[:, 0, -self.actions :].argmax(1)
         self.other += int((following != self.greedy(lesson))[on].sum())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.policy_iteration import Evaluators
+from algorithms.agents import Evaluators
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.verdicts import Finding
 from harness.runs.job import Job
@@ -67,7 +67,6 @@ def returns(spec: str, first: int, lanes: int) -> list[float]:
 
 
 def earns_more(evidence: list[Any], setting: Setting) -> Finding:
-    """By pairs."""
     frozen, *others = evidence
     pair = [final_returns(frozen), np.concatenate(others)]
     return compare(np.asarray, "earns less in the last fifth", pair, setting)

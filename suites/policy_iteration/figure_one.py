@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.experiment.learners import run_spec
-from harness.experiment.space import learner_at
+from harness.experiment.search import learner_at, run_spec
 from harness.judging.claims import Claim, Judge, Setting
 from harness.judging.statistics import Interval, paired
 from harness.judging.verdicts import Finding, below

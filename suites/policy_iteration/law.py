@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.agents import Evaluators
 from algorithms.checks import Floats, Integers
 from algorithms.fast.mlp import MlpEngine
-from algorithms.policy_iteration import Evaluators
 from algorithms.streams import generator
 from algorithms.targets import CdfTarget, cramer_distance
 from harness.judging.claims import Claim, Need, Setting
@@ -69,12 +69,10 @@ class Closing(Evaluators):
     open: NDArray[np.bool_] | None = None
 
     def listen(self) -> None:
-        """From now on."""
         self.open = np.ones(len(self.theta), dtype=np.bool_)
         self.learnt, self.evaluated, self.explored = self.theta.copy(), self.policy.copy(), self.epsilon.copy()
 
     def close(self, ended: NDArray[np.bool_], epsilon: float) -> None:
-        """Look, then improve."""
         if self.open is not None:
             due = self.open & (self.seen + ended >= self.episodes)
             self.learnt[due], self.evaluated[due] = self.theta[due], self.policy[due]

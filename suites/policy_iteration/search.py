@@ -1,8 +1,8 @@
 """Figure 1's search: which setting each rule and form is compared at, found among the same 64 for all of them.
 
 The paper gives neither step sizes nor activation, replay or projection. So every form is run at the same points of a
-Sobol sequence (`harness.experiment.space`), the four best of a form meet again on fresh lanes, and the best of these is
-its setting. What was found is data, in search.json; two commands find it and a third writes it down:
+Sobol sequence (`harness.experiment.search`), the four best of a form meet again on fresh lanes, and the best of these
+is its setting. What was found is data, in search.json; two commands find it and a third writes it down:
 
     dgtd suite policy_iteration --profile paper --json --claim policy_iteration/cartpole-v0/value \\
       --claim policy_iteration/cartpole-v0/cdf > found.json
@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.checks import Floats
-from harness.experiment.learners import run_spec
-from harness.experiment.space import Point, learner_at, points
+from harness.experiment.search import Point, learner_at, points, run_spec
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import proportion_interval
 from harness.judging.verdicts import Finding, agrees, below
@@ -45,7 +44,6 @@ RECORD = "search.json"
 
 
 def shown(rule: str, target: str) -> str:
-    """What a reader calls it."""
     return f"distributional {rule.upper()}" if target == "cdf" else rule.upper()
 
 
@@ -75,7 +73,6 @@ def finalists(form: Form) -> list[int]:
 
 
 def chosen(form: Form) -> Point:
-    """The setting of a form."""
     return points(SEARCHED)[number(form)]
 
 

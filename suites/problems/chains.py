@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.names import look_up, unknown
+from algorithms.checks import look_up, unknown
 from algorithms.streams import generator
 from harness.oracle.mdp import FiniteMDP, Transitions
 from harness.oracle.problem import Problem

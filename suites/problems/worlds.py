@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.state import State, refill
-from harness.places import pictures
-from harness.places.cartpole import CartPole, frame
+from algorithms.replay import State, refill
+from harness.places.cartpole import PAINT, WOOD, CartPole, drawn, frame
 from harness.places.world import Moved, WorldInfo
 
 LIMIT = 200
@@ -23,6 +23,20 @@ class DeafCartPole(CartPole):
         """Every lane takes its action."""
         moved = super().step(actions)
         return moved._replace(terminated=np.zeros_like(moved.terminated), truncated=moved.terminated | moved.truncated)
+
+
+def picture() -> Any:
+    """[400, 600, 3]: a belt on two rollers, and somebody who walks and stays where they are."""
+
+    def draw(axes: Any) -> None:
+        axes.set(xlim=(-2.4, 2.4), ylim=(-1.2, 2.0))
+        axes.plot([-1.5, 1.5], [0, 0], color=PAINT, linewidth=28, solid_capstyle="round")
+        axes.plot([-1.5, 1.5], [0, 0], "o", color="#8184cb", markersize=14)
+        for start, end in (((0, 0.65), (-0.25, 0.2)), ((0, 0.65), (0.25, 0.2)), ((0, 0.65), (0, 1.3))):
+            axes.plot(*zip(start, end, strict=True), color=WOOD, linewidth=8, solid_capstyle="round")
+        axes.plot([0], [1.5], "o", color=WOOD, markersize=22)
+
+    return drawn(draw)
 
 
 def cartpole_deaf() -> WorldInfo:
@@ -65,11 +79,11 @@ class Treadmill:
 def treadmill() -> WorldInfo:
     """For `dgtd.worlds`."""
     words = f"one place, +1 per step, cut off after {ROUND} steps: an action is worth 1/(1 − γ)"
-    return WorldInfo("treadmill", words, 1, 2, ROUND, Treadmill, frame=pictures.treadmill)
+    return WorldInfo("treadmill", words, 1, 2, ROUND, Treadmill, frame=picture)
 
 
 def treadmill_ends() -> WorldInfo:
     """For `dgtd.worlds`."""
     words = "the treadmill that says terminated where it is cut off: a control, values are too small"
     made = partial(Treadmill, ends=True)
-    return WorldInfo("treadmill-ends", words, 1, 2, ROUND, made, frame=pictures.treadmill)
+    return WorldInfo("treadmill-ends", words, 1, 2, ROUND, made, frame=picture)

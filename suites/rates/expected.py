@@ -15,9 +15,9 @@ from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2
 from harness.judging.claims import PROFILES, Claim, Setting
 from harness.judging.verdicts import Finding, exactly
-from harness.oracle.horizon import at_horizon
 from harness.oracle.moments import Moments
 from harness.oracle.saddle import Saddle
+from harness.oracle.theorem import at_horizon
 from harness.plugins import find_problem
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def problem_of(place: str, rule: Rule, iid: bool = True) -> tuple[Moments, Saddl
 
 
 def of_problem(name: str, rule: Rule, iid: bool = True) -> tuple[Moments, Saddle, Floats]:
-    """The same of any problem."""
 
     problem = find_problem(name)
     independent = problem.mdp.with_(weights=problem.mdp.d)
@@ -59,7 +58,6 @@ def of_problem(name: str, rule: Rule, iid: bool = True) -> tuple[Moments, Saddle
 
 
 def horizons(setting: Setting) -> list[int]:
-    """Log-spaced."""
     low, points = (1e4, 5) if setting.profile == "ci" else (1e3, 13)
     return [int(n) for n in np.geomspace(low, 1e6, points).round()]
 

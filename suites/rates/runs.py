@@ -14,7 +14,7 @@ from harness.oracle.saddle import Saddle
 from harness.plugins import find_problem
 from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
-from suites.runs import request
+from suites.means import request
 
 SOURCE = "Proposition 2, corrected (docs/reading-the-paper.md, 1–4)"
 PLACES = {
@@ -82,5 +82,4 @@ def errors_of(evidence: list[Lanes]) -> tuple[list[int], Floats]:
 
 
 def shown(horizons: list[int], errors: Floats, name: str = "median Err of the average") -> dict[str, Any]:
-    """The picture of a rate."""
     return {"x": horizons, "y": np.median(errors, axis=0).tolist(), "x_name": "n, steps", "y_name": name}

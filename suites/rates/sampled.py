@@ -64,7 +64,6 @@ def exponent(rule: Rule, place: str) -> Claim:
 
 
 def prox_exponent(place: str) -> Claim:
-    """The same by the extragradient."""
     return Claim(
         id=f"rates/{place}/mirror-prox/exponent",
         says=f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}",
@@ -126,7 +125,6 @@ def no_rate() -> Claim:
 
 
 def has_an_exponent(evidence: list[Lanes], setting: Setting) -> Finding:
-    """The slope alone."""
     horizons, errors = errors_of(evidence)
     found = slopes(horizons, errors, 2 * setting.false_alarm).exponent
     words = f"exponent {found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"

@@ -21,13 +21,13 @@ from algorithms.rules import gtd2, td
 from harness.judging.claims import Claim, Need, Setting
 from harness.judging.statistics import Interval, proportion_interval
 from harness.judging.verdicts import Finding, below, exactly
-from harness.oracle.horizon import at_horizon
 from harness.oracle.metrics import Metrics
+from harness.oracle.theorem import at_horizon
 from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
+from suites.means import request
 from suites.rates.expected import problem_of
 from suites.rates.runs import FAR, WHERE, runs_of, saddle_of
-from suites.runs import request
 
 LANES, STEPS = 10_000, 10_000
 LEVELS = (0.4, 0.4 / 6.325, 0.01)  # of δ: two equal steps of log 1/δ
@@ -109,7 +109,6 @@ def quantile(rising: Floats, level: float, false_alarm: float) -> Interval:
 
 
 def expected_bound(place: str, delta: float) -> Claim:
-    """From the exact expectation."""
     return Claim(
         id=f"rates/{place}/expected-bound/delta={delta}",
         says=f"(√E + √(2V log 1/δ))², from the exact E MSPBE and variance, covers {1 - delta:.0%} of runs on {place}",
@@ -165,7 +164,6 @@ def averaged(place: str, setting: Setting) -> list[Need]:
 
 
 def one_run(place: str, n: int, size: float, setting: Setting) -> Request:
-    """Of one horizon."""
     return request(
         gtd2, WHERE[place][0], BOUND_LANES, setting, "rates", (n,), size, size, metrics=("rmspbe",), iid=True,
         axes=(("horizon", n),), start="zeros", average=True,

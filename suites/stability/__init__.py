@@ -6,8 +6,8 @@ from algorithms.rule import Promise, Rule
 from algorithms.rules import gtd2, td, tdc, tdrc
 from harness.judging.claims import Claim
 from suites.stability import exact
+from suites.stability.exact import spiral
 from suites.stability.lanes import FALLEN, RULES, STEPS, Watched, bounded, certificate, falls, grid, td_control
-from suites.stability.spiral import spiral
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

@@ -20,7 +20,7 @@ from harness.runs.job import Job
 from harness.runs.lanes import Lanes, gone
 from harness.runs.rule_files import reference_of
 from harness.runs.spec import FAR, Request
-from suites.runs import request
+from suites.means import request
 
 SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"
 RULES = (gtd2, tdc, gtd2_sb, tdc_sb, residual_gradient)
@@ -67,7 +67,6 @@ class Watched:
         return f"stability/{self.problem}/{self.target}/{self.rule.name}/alpha={self.alpha:g},beta={self.beta:g}"
 
     def run(self, setting: Setting) -> Request:
-        """The run."""
         times = np.unique(np.concatenate([[0], np.geomspace(10, HORIZON, 20).astype(int)]))
         return request(
             self.rule, self.problem, 64 if setting.profile == "ci" else 200, setting, "stability", times,
@@ -75,7 +74,6 @@ class Watched:
         )  # fmt: skip
 
     def needs(self, setting: Setting) -> list[Need]:
-        """The run alone."""
         return [self.run(setting)]
 
     def certificate(self, setting: Setting, steps: int) -> Job:
@@ -90,7 +88,6 @@ class Watched:
 
 
 def bounded(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
-    """Few lanes may diverge."""
     return Claim(
         id=f"{lanes.id}/bounded",
         says=f"{lanes.rule.name} stays bounded on {lanes.problem} ({lanes.target}), below {GROWTH:g} times its start",

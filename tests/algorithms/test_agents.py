@@ -6,13 +6,13 @@ import torch
 
 from algorithms import rules
 from algorithms.agents import Agent, Players
-from algorithms.batch import Batch
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.replayed import ReplayEngine
-from algorithms.optimisers import Adam
 from algorithms.replay import Replay, Transitions
 from algorithms.rule import Cotangents, rule, uses
+from algorithms.stepping import Adam
 from algorithms.streams import generators, lane_streams
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget, ValueTarget
 
 LANES, SIZE, OBSERVATIONS, ACTIONS = 3, 5, 4, 2

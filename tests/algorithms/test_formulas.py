@@ -8,13 +8,13 @@ import pytest
 import torch
 from numpy import tanh as bare_tanh
 
-from algorithms.batch import Batch
 from algorithms.fast.compiled_loop import rule_as_data
+from algorithms.fast.loop import TensorBatch
 from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.tensors import TensorBatch
 from algorithms.formulas import FUNCTIONS, FormulaError
 from algorithms.rule import Cotangents, rule
 from algorithms.streams import generators
+from algorithms.table import Batch
 from algorithms.targets import ValueTarget
 
 WEIGHT = 0.5

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from algorithms import rules
-from algorithms.batch import Batch
 from algorithms.fast.linear import LinearEngine, directions
 from algorithms.streams import lane_streams
-from algorithms.table import Sampler, TransitionTable
+from algorithms.table import Batch, Sampler, TransitionTable
 from algorithms.targets import CdfTarget, Shift, ValueTarget
 from tests.problems import TWO_STATES, baird, walk
 

@@ -5,13 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from algorithms.batch import Batch
+from algorithms.agents import Evaluators
 from algorithms.fast.mlp import TorchLearner
 from algorithms.fast.network_batches import LARGEST_COMPILED, BatchLearner, Kept, Lesson, Update, learner_for
 from algorithms.fast.small import SmallEngine
-from algorithms.policy_iteration import Evaluators
 from algorithms.rules import gtd2, tdc, tdrc
 from algorithms.streams import generators
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget, ValueTarget
 
 LANES, INPUTS = 4, 6

@@ -6,8 +6,7 @@ import torch
 
 from algorithms import rules
 from algorithms.agents import Agent, Players
-from algorithms.fast.replayed import ReplayEngine
-from algorithms.fast.replayed_module import ReplayModule
+from algorithms.fast.replayed import ReplayEngine, ReplayModule
 from algorithms.rule import rule
 from algorithms.streams import generators
 from algorithms.targets import CdfTarget, ValueTarget

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.batch import Batch
 from algorithms.fast.linear import directions
 from algorithms.rule import Cotangents, Promise, Rule, rule
+from algorithms.table import Batch
 from algorithms.targets import ValueTarget
 
 EVERY = [*rules.RULES.values(), rules.greedy_gq(0.0), rules.greedy_gq(0.5), rules.tdrc(1.0)]

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.batch import Batch
-from algorithms.fast.activations import ACTIVATIONS, activation
+from algorithms.fast.elementary import ACTIVATIONS, activation
 from algorithms.fast.linear import directions as linear_directions
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.replayed import ReplayEngine
@@ -16,6 +15,7 @@ from algorithms.fast.small import SmallEngine
 from algorithms.replay import Transitions
 from algorithms.rule import Cotangents, rule
 from algorithms.step import directions
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget, ValueTarget
 
 SIZE, INPUTS, HIDDEN = 5, 3, (4, 6)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.fast import traced
+from algorithms.fast import module as traced
 from algorithms.fast.loop import TorchLoop
 from algorithms.fast.module import ModuleEngine
 from algorithms.streams import lane_streams

@@ -12,8 +12,8 @@ from algorithms.agents import Agent, Players
 from algorithms.replay import Replay
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import CdfTarget, ValueTarget
-from harness.cost.timing import alternating
-from harness.experiment.learners import agent_learner, run_spec
+from harness.cost.fits import alternating
+from harness.experiment.search import agent_learner, run_spec
 from harness.places.world import find_world
 from harness.runs.spec import PredictorSpec
 from harness.runs.trainers.agent import Acting

@@ -12,7 +12,7 @@ from algorithms.fast.small import SmallEngine
 from algorithms.rules import gtd2
 from algorithms.streams import generators
 from algorithms.targets import CdfTarget
-from harness.cost.timing import alternating
+from harness.cost.fits import alternating
 from tests.benchmarks.lines import report
 
 TINY = 1e-9  # step sizes: nothing may diverge while it is timed

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.runs.checkpoints import EVERY, FOLDER
 from harness.runs.trainers.agent import Acting
 from harness.runs.work import Cohort, Task

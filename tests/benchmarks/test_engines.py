@@ -9,7 +9,7 @@ import torch
 from algorithms import rules
 from algorithms.targets import CdfTarget
 from harness.cost import peers
-from harness.cost.timing import alternating
+from harness.cost.fits import alternating
 from harness.oracle import literal
 from tests.benchmarks import numpy_loops
 from tests.benchmarks.lines import report

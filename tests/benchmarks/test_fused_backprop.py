@@ -13,8 +13,8 @@ import torch
 from algorithms.fast.mlp import MlpEngine
 from algorithms.rules import gtd2
 from algorithms.streams import generators
+from harness.cost.fits import alternating
 from harness.cost.peers import SMALL, Network
-from harness.cost.timing import alternating
 from harness.runs.trainers.networks import LARGEST_SMALL
 from tests.benchmarks.lines import report
 from tests.benchmarks.test_small_engine import small_loop

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from harness.commands.progress import progress
+from harness.commands.carry_out import progress
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash

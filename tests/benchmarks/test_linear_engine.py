@@ -12,7 +12,7 @@ from algorithms.fast.linear import LinearEngine
 from algorithms.streams import lane_streams
 from algorithms.table import Sampler
 from algorithms.targets import CdfTarget, ValueTarget
-from harness.cost.timing import alternating
+from harness.cost.fits import alternating
 from tests.benchmarks.lines import report
 from tests.benchmarks.numpy_loops import tabled_loop, value_loop
 from tests.problems import baird

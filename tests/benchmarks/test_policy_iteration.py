@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.batch import Batch
+from algorithms.agents import Evaluators
 from algorithms.fast.mlp import MlpEngine
-from algorithms.policy_iteration import Evaluators
-from harness.experiment.learners import iterating_learner, run_spec
+from algorithms.table import Batch
+from harness.experiment.search import iterating_learner, run_spec
 from harness.runs.trainers.policy_iteration import Iterating, Walk
 from tests.benchmarks.lines import report
 

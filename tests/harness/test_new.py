@@ -8,8 +8,8 @@ import pytest
 
 from harness import plugins
 from harness.judging.claims import Setting
+from harness.judging.conformance import examine_problem, examine_suite
 from harness.judging.ledger import collect, judge
-from harness.judging.plugins_checked import examine_problem, examine_suite
 from tests.harness.test_cli import ROOT, dgtd
 
 

@@ -10,12 +10,11 @@ import pytest
 
 from algorithms.checks import whole
 from harness.commands import output
-from harness.commands.progress import progress
+from harness.commands.carry_out import progress
 from harness.judging.claims import Claim
-from harness.judging.formats import as_junit
 from harness.judging.ledger import Entry
 from harness.judging.verdicts import Finding, Verdict
-from harness.report.claims import draw_all
+from harness.report.document import as_junit, draw_all
 from harness.report.drawing import Figure, Panel, inline, save
 from harness.report.problems import draw
 from harness.runs.driver import execute

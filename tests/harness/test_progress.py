@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from algorithms import draws
+from algorithms import streams
 from algorithms.fast.compiling import Compiled, cache_folder, source_stamp
-from harness.commands.progress import COMPILING, Ticker, compiled_before, progress
+from harness.commands.carry_out import COMPILING, Ticker, compiled_before, progress
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_nothing_is_said_of_compiling_where_compiled_code_is_kept_or_nothing_is_
 
 def test_compiled_code_is_found_where_it_is_kept(cold):
     """A kernel of ours, as a process meets it that has compiled nothing yet."""
-    kernel = draws.start_states
+    kernel = streams.start_states
     fresh = Compiled(kernel.py_func, kernel._returns, kernel._arguments, kernel._options)
     assert not compiled_before()
     assert fresh.dispatcher is not None

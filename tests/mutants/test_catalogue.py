@@ -74,9 +74,9 @@ def test_a_catcher_says_what_it_is():
 
 def test_compiled_code_is_made_anew_exactly_where_the_stamp_says():
     assert compiles_anew(ROOT, "algorithms/fast/kernels.py")
-    assert compiles_anew(ROOT, "algorithms/draws.py")
+    assert compiles_anew(ROOT, "algorithms/streams.py")
     assert not compiles_anew(ROOT, "algorithms/rules.py")
-    assert not compiles_anew(ROOT, "harness/cost/touches.py")
+    assert not compiles_anew(ROOT, "harness/cost/work.py")
 
 
 def test_results_are_read_back_and_a_torn_line_is_left_out(tmp_path):

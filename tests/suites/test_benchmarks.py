@@ -52,7 +52,7 @@ def test_a_benchmark_runs_and_tracks_something_lower_is_better(made, methods, pa
 def test_a_commit_that_lacks_an_import_skips_the_benchmark(monkeypatch):
     made = next(case.values[0] for case in cases() if case.values[0].__name__ == "Linear")
     monkeypatch.setitem(sys.modules, "algorithms.fast.linear", None)
-    monkeypatch.setitem(sys.modules, "harness.cost.touches", None)
+    monkeypatch.setitem(sys.modules, "harness.cost.work", None)
     with pytest.raises(NotImplementedError):
         made().setup("gtd2", made.params[1][0])
 

@@ -6,7 +6,8 @@ import torch
 from algorithms.fast import mlp
 from algorithms.rule import Cotangents, Promise, Rule
 from algorithms.rules import gtd2
-from harness.cost import peers, touches
+from harness.cost import peers
+from harness.cost import work as touches
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from suites import cost

@@ -11,8 +11,7 @@ import pytest
 from harness.judging.claims import Claim, Setting
 from harness.judging.ledger import Entry, collect, judge, share
 from harness.judging.verdicts import Verdict, exactly
-from harness.report.claims import draw_all
-from harness.report.document import as_document, verdicts_in
+from harness.report.document import as_document, draw_all, verdicts_in
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "ledger-0.json").read_text())

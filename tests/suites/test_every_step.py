@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.experiment.learners import iterating_learner, run_spec
+from harness.experiment.search import iterating_learner, run_spec
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.trainers.policy_iteration import Iterating

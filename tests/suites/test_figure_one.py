@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.space import ALPHAS, RADIUS, RATIOS, Point, learner_at, points
+from harness.experiment.search import ALPHAS, RADIUS, RATIOS, Point, learner_at, points
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.lanes import Lanes

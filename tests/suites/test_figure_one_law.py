@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from algorithms.policy_iteration import Evaluators
+from algorithms.agents import Evaluators
 from algorithms.targets import CdfTarget
-from harness.experiment.learners import iterating_learner, run_spec
+from harness.experiment.search import iterating_learner, run_spec
 from harness.judging.claims import Setting
 from harness.judging.verdicts import Verdict
 from harness.runs.trainers.policy_iteration import Iterating, Walk

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.space import points
+from harness.experiment.search import points
 from harness.judging.claims import Claim, Setting
 from harness.judging.ledger import Workshop, judge
 from harness.judging.statistics import Interval

@@ -9,7 +9,7 @@ from harness.report.drawing import inline
 from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
 from suites.figures import one, search, three, two
-from suites.figures.claims import stated
+from suites.figures.search import stated
 from suites.policy_iteration.search import FORMS, SEARCHED
 from tests.suites.test_figure_one_law import planted
 

@@ -16,7 +16,7 @@ from suites import evaluation
 from suites.convergence import falls
 from suites.rates import sampled
 from suites.stability import lanes as stability
-from suites.stability.spiral import size_falls
+from suites.stability.exact import size_falls
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
 SETTING = Setting("ci", 0, 1e-4)

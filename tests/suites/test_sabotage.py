@@ -131,8 +131,7 @@ def sabotage_transpose(monkeypatch):
 
 
 def sabotage_next_state(monkeypatch):
-    from algorithms.batch import Batch
-    from algorithms.table import TransitionTable
+    from algorithms.table import Batch, TransitionTable
 
     right = TransitionTable.batch
 

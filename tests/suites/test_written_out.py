@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from algorithms import agents, optimisers
+from algorithms import agents, stepping
 from algorithms.fast import replayed, small
 from algorithms.rules import gtd2
 from algorithms.stepping import PowerLaw
@@ -14,7 +14,7 @@ from harness.judging.verdicts import Verdict
 from harness.oracle import mdp, metrics, objectives, saddle
 from suites import instrument
 from suites.control import algorithm_three, published, updates
-from suites.convergence import planted
+from suites.convergence import falls as planted
 from suites.instrument import curves, exact, steps
 from suites.rates import tails
 
@@ -64,7 +64,7 @@ PLANTED = {
     "instrument/bound/random_walk_dependent": slipped(saddle.Saddle, "bound"),
     "instrument/radius": (exact, "second_moment_radius", scaled(exact.second_moment_radius, 1.0 + 1e-6)),
     "instrument/lstd/collision": (exact, "LAGS", 3),
-    "control/updates/dqn": (optimisers, "BETA1", 0.8),
+    "control/updates/dqn": (stepping, "BETA1", 0.8),
     "control/updates/c51": (agents.Players, "renew", lambda self, step: None),
     "control/atom-by-atom/greedy_gq(0.5)": slipped(replayed.ReplayEngine, "gradients"),
     "rates/expected-bound/gaussian": (tails, "bound_of", lambda height, *_: height),

@@ -9,19 +9,16 @@ import numpy as np
 
 from algorithms.agents import Agent, Players
 from algorithms.checks import Floats
-from algorithms.fast.replayed_module import ReplayModule
-from algorithms.replay import Replay
-from algorithms.state import State, part_of
+from algorithms.fast.replayed import ReplayModule
+from algorithms.replay import Replay, State, part_of
 from algorithms.targets import CdfTarget
 from harness.places.world import find_world
 from harness.plugins import answering
-from harness.runs.acting_spec import Control
+from harness.runs.acting_spec import Control, Words, published
 from harness.runs.predictors import check_plain, shown, users_module
 from harness.runs.rule_files import reference
 from harness.runs.spec import Learner, PredictorSpec, RunSpec, StepSchedule
-from harness.runs.trainers.book import uniforms
-from harness.runs.trainers.world import InWorld, Playing
-from harness.runs.words import Words, published
+from harness.runs.trainers.world import InWorld, Playing, uniforms
 
 NETWORK = PredictorSpec("mlp", (64, 64), "relu")
 
@@ -37,11 +34,9 @@ class Playful(Playing):
         self.died = self.players.died
 
     def parts(self) -> dict[str, State]:
-        """With weights, optimisers and replay."""
         return super().parts() | {"players": self.players.state(), "replay": self.replay.state()}
 
     def restore(self, saved: State) -> None:
-        """In place."""
         super().restore(saved)
         self.players.restore(part_of(saved, "players"))
         self.replay.restore(part_of(saved, "replay"))
@@ -91,13 +86,11 @@ class Acting(InWorld):
 
     @property
     def control(self) -> Control:
-        """How it acts and replays."""
         assert self.spec.learner.control is not None
         return self.spec.learner.control
 
     @cached_property
     def agent(self) -> Agent:
-        """The row of the table."""
         predictor, control = self.spec.learner.predictor, self.control
         network = None if predictor.file is None else partial(users_module, predictor)
         return Agent(
@@ -113,7 +106,6 @@ class Acting(InWorld):
         )
 
     def start(self, seeds: range) -> Playful:
-        """Before their first step."""
         return Playful(self, seeds)
 
     def advance(self, state: Playful, steps: int) -> None:

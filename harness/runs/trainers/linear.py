@@ -9,7 +9,7 @@ import numpy as np
 
 from algorithms.checks import Floats
 from algorithms.fast.linear import LinearEngine
-from algorithms.state import State
+from algorithms.replay import State
 from harness.oracle.objectives import Predictor, linear
 from harness.runs.trainers.table import OnTable
 
@@ -19,12 +19,10 @@ class Linear(OnTable):
 
     @cached_property
     def engine(self) -> LinearEngine:
-        """Compiled."""
         return LinearEngine(self.rule, self.mdp.table, self.mdp.features, self.target)
 
     @property
     def options(self) -> dict[str, Any]:
-        """With averages and Mirror-Prox."""
         learner = self.spec.learner
         return super().options | {"average": learner.average, "extragradient": learner.extragradient}
 
@@ -40,7 +38,6 @@ class Linear(OnTable):
         return state.theta, state.w
 
     def moving(self, state: Any) -> State:
-        """With the averages."""
         return {name: getattr(state, name) for name in ("theta", "w", "theta_mean", "w_mean", "mass")}
 
     def predictions(self, theta: Any) -> Floats:
@@ -48,9 +45,7 @@ class Linear(OnTable):
         return np.asarray(np.swapaxes(theta @ self.mdp.features.T, -1, -2))
 
     def flat(self, weights: Any) -> Floats:
-        """Row by row."""
         return weights.reshape(-1, weights.shape[-1] * weights.shape[-2])
 
     def predictor(self) -> Predictor:
-        """In the same features."""
         return linear(self.mdp.features, self.target.outputs)

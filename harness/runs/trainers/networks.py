@@ -13,7 +13,7 @@ from algorithms.fast.loop import TorchLoop
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.module import ModuleEngine, drawing_from
 from algorithms.fast.small import SmallEngine, SmallLoop
-from algorithms.state import State
+from algorithms.replay import State
 from harness.oracle.objectives import Predictor, mlp, module
 from harness.runs.predictors import inputs_of, make_module
 from harness.runs.spec import RunSpec
@@ -73,7 +73,6 @@ class TorchLayers(_Network):
 
     @cached_property
     def engine(self) -> Any:
-        """In torch."""
         return TorchLoop(self.network, self.mdp.table, self.inputs, self.target)
 
     def first(self, seeds: range) -> Any:
@@ -87,16 +86,13 @@ class TorchLayers(_Network):
             return self.network.predict(theta, x.expand(len(theta[0]), -1, -1)).numpy()
 
     def moving(self, state: Any) -> State:
-        """Layer by layer."""
         parts = {"theta": state.theta, "w": state.w}
         return {f"{name} {i}": layer for name, layers in parts.items() for i, layer in enumerate(layers)}
 
     def flat(self, weights: Any) -> Floats:
-        """Layer by layer."""
         return np.concatenate([part.reshape(len(part), -1).numpy() for part in weights], axis=1)
 
     def predictor(self) -> Predictor:
-        """The same network."""
         return mlp(self.network, self.inputs)
 
 
@@ -105,7 +101,6 @@ class CompiledLayers(TorchLayers):
 
     @cached_property
     def engine(self) -> SmallLoop:
-        """Compiled."""
         dtype = np.float32 if self.spec.learner.predictor.single else np.float64
         small = SmallEngine(self.rule, self._sizes, self.target, dtype, **self._layers())
         return SmallLoop(small, self.mdp.table, self.inputs)
@@ -120,11 +115,9 @@ class CompiledLayers(TorchLayers):
         return super().predictions(layers)
 
     def moving(self, state: Any) -> State:
-        """Two arrays."""
         return {"theta": state.theta, "w": state.w}
 
     def flat(self, weights: Any) -> Floats:
-        """As it is."""
         return weights.reshape(len(weights), -1).astype(np.float64, copy=False)
 
 
@@ -133,7 +126,6 @@ class UsersModule(_Network):
 
     @cached_property
     def network(self) -> ModuleEngine:
-        """By torch.func."""
         with drawing_from(0):  # what is no parameter is the same in every lane
             made = self._module()
         return ModuleEngine(self.rule, made, self.target.head().predict)
@@ -143,7 +135,6 @@ class UsersModule(_Network):
 
     @cached_property
     def engine(self) -> TorchLoop:
-        """In torch."""
         return TorchLoop(self.network, self.mdp.table, self.inputs, self.target)
 
     def first(self, seeds: range) -> Any:
@@ -167,9 +158,7 @@ class UsersModule(_Network):
         return {f"{name} {key}": tensor for name, tensors in parts.items() for key, tensor in tensors.items()}
 
     def flat(self, weights: Any) -> Floats:
-        """Parameter by parameter."""
         return np.concatenate([part.reshape(len(part), -1).numpy() for part in weights.values()], axis=1)
 
     def predictor(self) -> Predictor:
-        """The same network."""
         return module(self.network, self.inputs)

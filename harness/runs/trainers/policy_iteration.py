@@ -9,22 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from algorithms.agents import Evaluators
 from algorithms.checks import Floats, shape
 from algorithms.fast.acting import Choice
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.network_batches import Lesson
 from algorithms.fast.small import SmallEngine
-from algorithms.policy_iteration import Evaluators
-from algorithms.replay import Replay
-from algorithms.state import State, part_of, refill
+from algorithms.replay import Replay, State, part_of, refill
 from algorithms.targets import CdfTarget, target_class
 from harness.places.world import find_world
-from harness.runs.acting_spec import Iteration
+from harness.runs.acting_spec import Iteration, Words, published
 from harness.runs.predictors import check_plain
 from harness.runs.spec import Learner, PredictorSpec, RunSpec
-from harness.runs.trainers.book import uniforms
-from harness.runs.trainers.world import InWorld, Playing
-from harness.runs.words import Words, published
+from harness.runs.trainers.world import InWorld, Playing, uniforms
 
 HIDDEN = {"value": (30,), "cdf": (50,)}  # the paper's networks for Figure 1
 
@@ -69,13 +66,11 @@ class Iterating(InWorld):
 
     @property
     def how(self) -> Iteration:
-        """How it iterates."""
         assert self.spec.learner.iteration is not None
         return self.spec.learner.iteration
 
     @cached_property
     def scale(self) -> Floats:
-        """What observations are divided by."""
         return np.array(self.how.scale or np.ones(self.world.observations))
 
     @cached_property
@@ -92,11 +87,9 @@ class Iterating(InWorld):
         return kind(self.engine, theta, self.world.actions, self.how.episodes, self.how.epsilon(0), batch)
 
     def start(self, seeds: range) -> Walk:
-        """Before their first step."""
         return Walk(self, seeds)
 
     def advance(self, state: Walk, steps: int) -> None:
-        """One transition at a time."""
         for _ in range(steps):
             state.step()
 
@@ -149,7 +142,6 @@ class Walk(Playing):
         return kept | ({} if self._replay is None else {"replay": self._replay.state()})
 
     def restore(self, saved: State) -> None:
-        """In place."""
         super().restore(saved)
         refill(self.parts()["lanes"], part_of(saved, "lanes"))
         if self._replay is not None:

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats
-from algorithms.names import look_up
+from algorithms.checks import Floats, look_up
+from algorithms.replay import State, refill
 from algorithms.rule import Rule
-from algorithms.state import State, refill
 from algorithms.streams import generators, lane_streams
 from algorithms.targets import Target
 from harness.oracle.mdp import FiniteMDP
@@ -22,10 +21,10 @@ from harness.oracle.objectives import Objective, Predictor
 from harness.oracle.problem import ATOMS, Problem
 from harness.oracle.saddle import Saddle
 from harness.plugins import find_problem
+from harness.runs.acting_spec import Words, published
 from harness.runs.predictors import default_for
 from harness.runs.rule_files import resolve
 from harness.runs.spec import COHORT, TRAINERS, Learner, RunSpec, log_times
-from harness.runs.words import Words, published
 
 ALONG = ("J", "gradient", "w_gap")  # what needs θ and w, not predictions alone
 SPECTRUM = ("rank", "condition")  # of E Σφφᵀ: Theorem 2 asks for rank d
@@ -138,7 +137,6 @@ class OnTable(Defaults, ABC):
         return self.engine.start(self.first(seeds), self.streams(seeds))
 
     def advance(self, state: Any, steps: int) -> None:
-        """One call of the loop."""
         self.engine.run(state, steps, self.spec.learner.alpha, self.spec.learner.beta, **self.options)
 
     def arrays(self, state: Any) -> State:
@@ -147,7 +145,6 @@ class OnTable(Defaults, ABC):
         return self.moving(state) | sampler | {"died": state.died}
 
     def restore(self, state: Any, saved: State) -> None:
-        """In place."""
         refill(self.arrays(state), saved)
 
     # ------------------------------------------------------------------ measuring
@@ -164,7 +161,6 @@ class OnTable(Defaults, ABC):
         return self.measured(*self.weights(state))
 
     def measured(self, theta: Any, w: Any) -> Floats:
-        """The same of weights."""
         asked, found = self.spec.probe.metrics or self.target.metrics, {}
         if set(asked) & set(ALONG):
             found = self._objective.along(self.flat(theta), self.flat(w))

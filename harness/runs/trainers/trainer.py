@@ -9,9 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers
-from algorithms.names import look_up
-from algorithms.state import State, joined, part_of, refill
+from algorithms.checks import Floats, Integers, look_up
+from algorithms.replay import State, joined, part_of, refill
 from algorithms.targets import Target
 from harness.plugins import answering, installed
 from harness.runs.checkpoints import Keeper
@@ -126,11 +125,9 @@ class Progress:
         self.closed = self.steps = 0
 
     def state(self) -> State:
-        """As named arrays."""
         return {"curves": self.curves, "closed": np.array(self.closed), "steps": np.array(self.steps)}
 
     def restore(self, saved: State) -> None:
-        """Go on from a state."""
         own = self.state()
         refill(own, saved)
         self.closed, self.steps = int(own["closed"]), int(own["steps"])

@@ -8,15 +8,82 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from algorithms.checks import Floats, whole
+from algorithms.fast.compiling import Flags1, Floats1, Floats2, Number, Streams, compiled
+from algorithms.replay import State, joined, part_of, refill
 from algorithms.rule import Rule
-from algorithms.state import State, joined, part_of, refill
-from algorithms.streams import generators, lane_streams
+from algorithms.streams import generators, lane_streams, uniform
 from algorithms.targets import CdfTarget, Target, target_class
 from harness.places.world import Resumable, World, WorldInfo, find_world
 from harness.runs.acting_spec import Acts
 from harness.runs.rule_files import resolve
 from harness.runs.spec import MOST_STEPS, RunSpec
-from harness.runs.trainers.book import Book
+
+# Columns of the episode under way: its return, its length, what it was thought to be worth, what it was worth so far,
+# and the discount of the next reward. The first four are what is reported of it.
+TOTAL, LENGTH, THOUGHT, DISCOUNTED, POWER = range(5)
+
+
+@compiled(Streams, Floats2)
+def uniforms(streams, out):
+    """out [lanes, count] ← each lane's own draws."""
+    for lane in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[lane, i] = uniform(streams[lane])
+
+
+@compiled(Floats2, Floats2, Floats1, Number, Floats1, Flags1, Floats1)
+def _enter(episode, sums, count, gamma, reward, ended, worth):
+    for lane in range(reward.shape[0]):
+        at = episode[lane]
+        if at[LENGTH] == 0:
+            at[THOUGHT] = worth[lane]
+        at[TOTAL] += reward[lane]
+        at[LENGTH] += 1
+        at[DISCOUNTED] += at[POWER] * reward[lane]
+        at[POWER] *= gamma
+        if ended[lane]:
+            for i in range(POWER):
+                sums[lane, i] += at[i]
+            count[lane] += 1
+            at[TOTAL], at[LENGTH], at[DISCOUNTED], at[POWER] = 0.0, 0.0, 0.0, 1.0
+
+
+class Book:
+    """Episodes as they go by, per lane."""
+
+    def __init__(self, lanes: int, gamma: float) -> None:
+        self.gamma = gamma
+        self.episode = np.zeros((lanes, POWER + 1))
+        self.episode[:, POWER] = 1.0
+        self.sums, self.count = np.zeros((lanes, POWER)), np.zeros(lanes)
+        self.last = np.full((lanes, POWER), np.nan)  # nothing is known before the first episode has ended
+        self.ended = np.zeros(lanes)  # episodes so far
+
+    @property
+    def length(self) -> Floats:
+        """[lanes]: steps of the episode under way."""
+        return self.episode[:, LENGTH]
+
+    def enter(self, reward: Floats, ended: Any, worth: Floats) -> None:
+        """One step, from where the best action was thought to be `worth` so much."""
+        _enter(self.episode, self.sums, self.count, self.gamma, reward, ended, worth)
+
+    def close(self, w: Any) -> Floats:
+        """[lanes, names] since the last time; w  [lanes, d]."""
+        some = self.count > 0
+        self.last[some] = self.sums[some] / self.count[some, None]
+        self.ended += self.count
+        self.sums[:], self.count[:] = 0.0, 0.0
+        norm = np.sqrt((w.astype(float) ** 2).sum(1))
+        return np.concatenate([self.last, norm[:, None], self.ended[:, None]], axis=1)
+
+    def state(self) -> State:
+        """The arrays themselves, not copies."""
+        return {name: part for name, part in vars(self).items() if name != "gamma"}
+
+    def restore(self, saved: State) -> None:
+        refill(self.state(), saved)
+
 
 # return, length: of episodes that ended since the last checkpoint (the last known where none did; NaN before the first)
 # value: what the greedy action was thought to be worth where episodes began; earned: what it was worth, discounted
@@ -99,6 +166,5 @@ class InWorld:
         return joined(world=state.world.state(), **state.parts())
 
     def restore(self, state: Any, saved: State) -> None:
-        """In place."""
         state.world.restore(part_of(saved, "world"))
         state.restore(saved)

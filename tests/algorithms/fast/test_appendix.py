@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from algorithms import rules
-from algorithms.batch import Batch
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget
 from tests.algorithms.fast.test_conformance import INPUTS, LANES, assert_close, mlp
 

@@ -8,13 +8,13 @@ import torch
 from torch.func import grad, jvp
 
 from algorithms import rules
-from algorithms.batch import Batch
-from algorithms.fast.activations import ACTIVATIONS
+from algorithms.fast.elementary import ACTIVATIONS
 from algorithms.fast.linear import directions as linear_directions
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.module import ModuleEngine
 from algorithms.rule import Cotangents, rule
 from algorithms.streams import generators
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.oracle import literal
 

@@ -12,7 +12,7 @@ START = """
 import numpy as np
 from algorithms import rules
 from algorithms.fast import kernels
-from algorithms import draws
+from algorithms import streams
 from algorithms.fast.linear import LinearEngine
 from algorithms.streams import lane_streams
 from algorithms.targets import ValueTarget
@@ -29,7 +29,7 @@ def final(rule):
 COUNT = """
 for rule in (*rules.RULES.values(), rules.greedy_gq(0.5), rules.tdrc(1.0)):
     final(rule)
-used = [kernels.run, draws.start_states]
+used = [kernels.run, streams.start_states]
 print(sum(sum(kernel.dispatcher.stats.cache_misses.values()) for kernel in used))
 """
 
@@ -60,7 +60,7 @@ def test_a_kernel_whose_helper_changed_in_another_module_runs_as_it_now_is(tmp_p
     root = Path(__file__).parents[3]
     for room in ("algorithms", "tests"):
         shutil.copytree(root / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
-    kernel, helper = (tmp_path / "algorithms" / name for name in ("draws.py", "uniform.py"))
+    kernel, helper = (tmp_path / "algorithms" / name for name in ("streams.py", "uniform.py"))
     whole = kernel.read_text()
     start = whole.index("@inlined", whole.index("class Sampling"))
     end = whole.index("@inlined", start + 1)

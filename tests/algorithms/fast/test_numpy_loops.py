@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from algorithms import rules
-from algorithms.batch import Batch
 from algorithms.fast.linear import LinearEngine
 from algorithms.fast.mlp import MlpEngine
 from algorithms.streams import generators, lane_streams
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget, ValueTarget
 from tests.benchmarks import numpy_loops
 from tests.problems import baird

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.batch import Batch
-from algorithms.fast.activations import ACTIVATIONS
+from algorithms.fast.elementary import ACTIVATIONS
 from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.one_transition import OneTransition, as_one_vector
+from algorithms.fast.network_batches import OneTransition, as_one_vector
 from algorithms.rule import Cotangents, rule
 from algorithms.streams import generators
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget, ValueTarget
 
 INPUTS = 3

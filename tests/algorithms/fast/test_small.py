@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.batch import Batch
-from algorithms.fast.activations import ACTIVATIONS
+from algorithms.fast.elementary import ACTIVATIONS
 from algorithms.fast.loop import TorchLoop
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.small import SmallEngine, SmallLoop
 from algorithms.stepping import RobbinsMonro
 from algorithms.streams import generators, lane_streams
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget, Shift, ValueTarget
 from tests.algorithms.fast.test_conformance import INPUTS, LANES, RULES, every_rule, every_target, random_batch
 from tests.problems import walk

@@ -129,15 +129,15 @@ def prepare(folder: Path) -> None:
         "bare.sqlite": "PRAGMA user_version=3",
     }.items():
         _execute(folder / name, script)
-    lane = "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, error) VALUES "
-    run = "INSERT INTO runs (hash, spec, created, version) VALUES ('h', '{}', 'now', '0');"
+    lane = "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, error, law, created, checksum) VALUES "
+    run = "INSERT INTO runs (hash, spec, created, metrics, version) VALUES ('h', '{}', 'now', '[]', '0');"
     old = '{"rule": {"name": "gtd2"}, "target": "value", "problem": "baird", "alpha": 1, "beta": 1, "steps": 1}'
     for name, script in {
         "json.sqlite": run.format("no json"),
         "keys.sqlite": run.format("{}"),
         "list.sqlite": run.format("[1]"),
-        "outcome.sqlite": run.format(old) + lane + "('h', 0, 'lost', -1, 0, x'', 0, '')",
-        "blob.sqlite": run.format(old) + lane + "('h', 0, 'diverged', -1, 1, x'00', 0, '')",
+        "outcome.sqlite": run.format(old) + lane + "('h', 0, 'lost', -1, 0, x'', 0, '', x'', 'now', '')",
+        "blob.sqlite": run.format(old) + lane + "('h', 0, 'diverged', -1, 1, x'00', 0, '', x'', 'now', '')",
         "page.sqlite": run.format(old),
     }.items():
         Store(folder / name).close()

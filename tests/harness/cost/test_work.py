@@ -6,11 +6,11 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms import rules
-from algorithms.batch import Batch
 from algorithms.fast.linear import directions
 from algorithms.fast.small import SmallEngine
+from algorithms.table import Batch
 from algorithms.targets import CdfTarget
-from harness.cost import touches
+from harness.cost import work as touches
 from harness.cost.peers import Literal, Network, backprop, explicit_hessian, explicit_jacobian, mlp_step, module_step
 from harness.cost.work import count
 

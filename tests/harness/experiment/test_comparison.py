@@ -9,7 +9,7 @@ from harness.experiment.comparison import Comparison, Entry, duels, tidy
 from harness.experiment.experiment import Entrant, Experiment
 from harness.experiment.search import Choice, Grid, SweepPoint
 from harness.judging.statistics import paired, variance_ratio
-from harness.oracle.score import areas
+from harness.oracle.metrics import areas
 from harness.report.words import answer as sentences
 from harness.runs.lanes import Lanes
 from harness.runs.rule_files import reference

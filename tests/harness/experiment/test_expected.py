@@ -5,7 +5,7 @@ import pytest
 
 from harness.experiment.agreement import agreement
 from harness.experiment.comparison import compare
-from harness.experiment.expected import add_exact, exact_jobs, job_of, seconds
+from harness.experiment.exact import add_exact, exact_jobs, job_of, seconds
 from harness.experiment.experiment import Entrant, Experiment
 from harness.experiment.search import Choice
 from harness.oracle.moments import Moments

@@ -8,8 +8,7 @@ import pytest
 
 from harness.experiment.comparison import Comparison, Entry, duels
 from harness.experiment.experiment import Entrant, Experiment, entrants
-from harness.experiment.learners import agent_learner, run_spec
-from harness.experiment.search import Choice, SweepPoint
+from harness.experiment.search import Choice, SweepPoint, agent_learner, run_spec
 from harness.judging.statistics import paired
 from harness.report.words import answer
 from harness.runs.fingerprint import run_hash

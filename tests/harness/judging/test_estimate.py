@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.experiment.learners import agent_learner, run_spec
-from harness.judging.estimate import USERS, estimate
+from harness.experiment.search import agent_learner, run_spec
+from harness.judging.verdicts import USERS, estimate
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.predictors import parse

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from algorithms.targets import CdfTarget, ValueTarget
-from harness.oracle.backup import Backup
 from harness.oracle.mdp import FiniteMDP, Transitions
 from harness.oracle.metrics import Metrics
-from harness.oracle.returns import projected_law, true_law
+from harness.oracle.returns import Backup, projected_law, true_law
 from harness.oracle.theorem import small_problem
 from harness.plugins import find_problem
 

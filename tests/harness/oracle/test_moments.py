@@ -14,10 +14,10 @@ from algorithms.rule import Cotangents, rule
 from algorithms.stepping import RobbinsMonro
 from algorithms.targets import CdfTarget, ValueTarget
 from harness.oracle.certificates import Dynamics, mean_square
-from harness.oracle.horizon import at_horizon
 from harness.oracle.mdp import FiniteMDP, Transitions
 from harness.oracle.metrics import Metrics
 from harness.oracle.moments import Moments
+from harness.oracle.theorem import at_horizon
 from harness.plugins import find_problem
 
 LINEAR = [

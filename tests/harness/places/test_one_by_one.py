@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.streams import lane_streams
-from harness.places.one_by_one import OneByOne
+from harness.places.world import OneByOne
 
 CUT, FALL, BOTH, GOES_ON = 0, 1, 2, 3
 

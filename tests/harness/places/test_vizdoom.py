@@ -13,7 +13,7 @@ import pytest
 
 from algorithms.replay import Replay
 from algorithms.streams import lane_streams
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.places import vizdoom as doom
 from harness.places import world as worlds
 from harness.places.world import find_world

@@ -8,7 +8,7 @@ import pytest
 from matplotlib import image
 
 from algorithms.streams import lane_streams
-from harness.places import pictures
+from harness.places import cartpole
 from harness.places.world import find_world, known_worlds
 from tests.harness.test_cli import dgtd
 
@@ -121,7 +121,7 @@ def test_every_world_is_shown_with_a_picture(name, tmp_path):
 
 
 def test_the_pole_leans_where_the_state_says():
-    left, right = (pictures.cartpole(0.0, angle) for angle in (-0.2, 0.2))
+    left, right = (cartpole.picture(0.0, angle) for angle in (-0.2, 0.2))
     brown = [np.argwhere((frame[:200] < 250).any(-1))[:, 1].mean() for frame in (left, right)]
     assert brown[0] < 290 < 310 < brown[1]
 

@@ -4,10 +4,9 @@ from pathlib import Path
 
 from harness.experiment.comparison import Comparison
 from harness.report import page as pages
-from harness.report.drawing import Figure
+from harness.report.drawing import Figure, Styles
 from harness.report.figures import at_place, over_all
 from harness.report.sections import page
-from harness.report.styles import Styles
 
 
 def figures(found: Comparison) -> list[Figure]:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from harness.oracle.lstd import Lstd
-from harness.report.drawing import inline
+from harness.report.drawing import Styles, inline
 from harness.report.exact_lines import EXACT, exact_lines, exact_words, exactness
-from harness.report.styles import Styles
 from tests.harness.experiment.test_agreement import planted
 from tests.harness.report.shown import figures, written
 

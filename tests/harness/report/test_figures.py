@@ -9,7 +9,7 @@ import pytest
 
 from harness.experiment.experiment import Entrant
 from harness.report.drawing import COLUMN, Figure, Panel, inline, save
-from harness.report.readings import Reading, Readings
+from harness.report.words import Reading, Readings
 from harness.runs.rule_files import reference
 from tests.harness.experiment.test_comparison import FORMS, weighed
 from tests.harness.report.shown import figures, written

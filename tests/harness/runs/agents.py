@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.runs.checkpoints import FOLDER, Keeper
 from harness.runs.spec import PredictorSpec, RunSpec
 from harness.runs.trainers.agent import Acting

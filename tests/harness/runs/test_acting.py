@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms.replay import Replay
-from harness.experiment.learners import agent_learner, iterating_learner, run_spec
+from harness.experiment.search import agent_learner, iterating_learner, run_spec
 from harness.places.cartpole import CartPole
 from harness.runs.acting_spec import Control
 from harness.runs.spec import RunSpec

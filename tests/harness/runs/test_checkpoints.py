@@ -9,22 +9,19 @@ import numpy as np
 import pytest
 
 from algorithms.agents import Players
-from algorithms.optimisers import Adam
-from algorithms.replay import Replay
-from algorithms.state import joined, refill
+from algorithms.replay import Replay, joined, refill
+from algorithms.stepping import Adam
 from harness.places.cartpole import CartPole
 from harness.places.gym import GymWorld
 from harness.runs import checkpoints
-from harness.runs.checkpoint_file import BadCheckpointError, read, read_label, write
-from harness.runs.checkpoints import FOLDER, KEPT, Checkpoints, name_of
+from harness.runs.checkpoints import FOLDER, KEPT, BadCheckpointError, Checkpoints, name_of, read, read_label, write
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.fingerprint import run_hash
 from harness.runs.spec import Outcome, Request
 from harness.runs.store import Store
-from harness.runs.trainers.book import Book
 from harness.runs.trainers.trainer import Progress
-from harness.runs.trainers.world import Playing
+from harness.runs.trainers.world import Book, Playing
 from harness.runs.work import Cohort, Task, carry_out
 from tests.harness.runs.agents import AGENTS, KilledError, agent, cohort, keeper
 from tests.harness.runs.lanes import rows, spec

@@ -268,7 +268,7 @@ def mine(delta, u, rho):
 
 def test_a_rule_that_policy_iteration_weighs_by_other_ratios_than_1_is_another_rule(tmp_path):
     """At ρ = 1 both have the same coefficients; with more exploration than the policy's they learn differently."""
-    from harness.experiment.learners import iterating_learner, run_spec
+    from harness.experiment.search import iterating_learner, run_spec
 
     hashes = {}
     for behave in (0.0, 0.5):

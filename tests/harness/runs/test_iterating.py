@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.learners import iterating_learner, run_spec
+from harness.experiment.search import iterating_learner, run_spec
 from harness.runs.acting_spec import Iteration
 from harness.runs.spec import RunSpec
 from harness.runs.trainers.policy_iteration import Iterating, Walk

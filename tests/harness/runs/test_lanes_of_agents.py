@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess, make_executor
 from harness.runs.fingerprint import run_hash

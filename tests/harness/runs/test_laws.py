@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from algorithms.state import State
+from algorithms.replay import State
 from algorithms.targets import CdfTarget
-from harness.experiment.learners import agent_learner, iterating_learner, run_spec
+from harness.experiment.search import agent_learner, iterating_learner, run_spec
 from harness.oracle.literal import Network
 from harness.runs.checkpoints import Keeper
 from harness.runs.spec import PredictorSpec

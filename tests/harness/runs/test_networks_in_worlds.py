@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from harness.experiment.learners import agent_learner, run_spec
+from harness.experiment.search import agent_learner, run_spec
 from harness.runs.executors import make_executor
 from harness.runs.predictors import parse
 from harness.runs.spec import Request

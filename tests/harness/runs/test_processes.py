@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.interrupts import came, listening
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess, pool
 from harness.runs.fingerprint import run_hash
 from harness.runs.job import Job
 from harness.runs.spec import Outcome, Request
 from harness.runs.store import Store
+from harness.runs.timeouts import came, listening
 from tests.harness.runs.lanes import ROOT, spec
 from tests.harness.runs.processes import dgtd_command, living, wait_for_rows
 

@@ -6,7 +6,7 @@ What a run gives must not depend on how it is divided into calls, on its neighbo
 import numpy as np
 import pytest
 
-from harness.experiment.learners import learner, run_spec
+from harness.experiment.search import learner, run_spec
 from harness.plugins import installed
 from harness.runs.predictors import parse
 from harness.runs.spec import RunSpec

@@ -129,21 +129,21 @@ TARGETS = (
 SAMPLER = (
     Mutant(
         "the alias is taken below the threshold, not above",
-        "algorithms/draws.py",
+        "algorithms/streams.py",
         "if scaled - slot < threshold[low + slot] else",
         "if scaled - slot > threshold[low + slot] else",
         ("claim:gradients/collision/value/linear/gtd2/sampled-mean",),
     ),
     Mutant(
         "curve: an episode's end does not restart",
-        "algorithms/draws.py",
+        "algorithms/streams.py",
         "    if table.ends[outcome] and not table.iid:\n        arrived = start(rng, table)\n",
         "",
         ("claim:gradients/collision/value/linear/gtd2/sampled-mean",),
     ),
     Mutant(
         "independent transitions follow the trajectory",
-        "algorithms/draws.py",
+        "algorithms/streams.py",
         "    if table.iid:\n        state = start(rng, table)\n",
         "",
         ("claim:rates/random_walk/gtd2/exponent",),
@@ -218,14 +218,14 @@ ENGINES = (
     ),
     Mutant(
         "module: a trace serves other shapes",
-        "algorithms/fast/traced.py",
+        "algorithms/fast/module.py",
         "if shapes != self._shapes:",
         "if not self._shapes:",
         ("test:tests/algorithms/test_traced.py::test_other_shapes_start_again",),
     ),
     Mutant(
         "step factors: the batch is not averaged",
-        "algorithms/fast/tensors.py",
+        "algorithms/fast/loop.py",
         "return -alpha / batch, beta / batch, 1.0 - beta * decay",
         "return -alpha, beta, 1.0 - beta * decay",
         ("test:tests/algorithms/fast/test_conformance.py::test_a_step_is_its_directions",),

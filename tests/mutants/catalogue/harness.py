@@ -110,7 +110,7 @@ RUNS = (
     ),
     Mutant(
         "checkpoints: the optimiser's steps are forgotten",
-        "algorithms/optimisers.py",
+        "algorithms/stepping.py",
         "        self.count = int(count)\n",
         "        self.count = 0\n",
         ("test:tests/harness/runs/test_checkpoints.py::test_save_load_and_go_on_is_to_go_on",),
@@ -144,7 +144,7 @@ AGENTS = (
     ),
     Mutant(
         "control: Adam without its correction",
-        "algorithms/optimisers.py",
+        "algorithms/stepping.py",
         "self.rate / (1.0 - BETA1**self.count)",
         "self.rate / 1.0",
         (
@@ -196,14 +196,14 @@ ITERATION = (
     ),
     Mutant(
         "iteration: an evaluation lasts an episode too long",
-        "algorithms/policy_iteration.py",
+        "algorithms/agents.py",
         "due = self.seen >= self.episodes",
         "due = self.seen > self.episodes",
         ("claim:policy_iteration/frozen/3",),
     ),
     Mutant(
         "iteration: the policy is what learns",
-        "algorithms/policy_iteration.py",
+        "algorithms/agents.py",
         "self.policy = theta.copy()",
         "self.policy = theta",
         ("claim:policy_iteration/frozen/3",),
