@@ -41,7 +41,7 @@ __getattr__ = lazily(
     __name__,
     {
         "rules": "", "LinearEngine": "fast.linear", "MlpEngine": "fast.mlp", "ModuleEngine": "fast.module",
-        "Batch": "batch", "Sampler": "table", "TransitionTable": "table",
+        "Batch": "table", "Sampler": "table", "TransitionTable": "table",
         "Cotangents": "rule", "Promise": "rule", "Rule": "rule", "Constant": "stepping", "PowerLaw": "stepping",
         "RobbinsMonro": "stepping", "lane_streams": "streams", "CdfTarget": "targets", "ValueTarget": "targets",
     },

@@ -137,13 +137,17 @@ def _maker(engine: str, rule: Rule) -> Maker:
     return made[engine]
 
 
+def _network(inputs: int, hidden: tuple[int, ...], atoms: int) -> Network:
+    return cost.peers.Network(inputs, hidden, atoms)  # this imports torch
+
+
 def _wide(engine: str, setting: Setting) -> list[Network]:
     """One hidden layer, 10³ to 10⁷ parameters, in ci to 10⁶; explicit Hessians only up to 3000."""
 
     if engine == "explicit-hessian":
-        return [Network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360)]
+        return [_network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360)]
     hidden = (15, 50, 150, 500, 1_500, 15_000, *(() if setting.profile == "ci" else (150_000,)))
-    return [Network(INPUTS, (units,), ATOMS) for units in hidden]
+    return [_network(INPUTS, (units,), ATOMS) for units in hidden]
 
 
 @lru_cache(maxsize=256)
@@ -163,7 +167,7 @@ def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
         (10, (64, 64), 51), (16, (8, 8, 8, 8), 5), (128, (256, 128), 51), (64, (512, 512), 50), (16, (1000, 1000), 51),
         (16, (700, 900, 800), 101), (64, (2000, 2000), 51), (32, (3100, 3000), 201),
     ]  # fmt: skip
-    networks = [Network(*shape) for shape in shapes]
+    networks = [_network(*shape) for shape in shapes]
     terms = [_terms(network) for network in networks]
     counts = [_work(engine, rule, network)[1].total for network in networks]
     law = exact_law(terms, counts)
@@ -199,7 +203,7 @@ def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
 def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
 
     atoms = (2, 5, FEW) if engine == "explicit-jacobian" else (2, 5, 11, 51, 101)
-    passes = [_work(engine, rule, cost.peers.Network(INPUTS, (64, 64), m))[1].passes for m in atoms]
+    passes = [_work(engine, rule, _network(INPUTS, (64, 64), m))[1].passes for m in atoms]
     words = f"{passes[0]} matrix products per step with {atoms[0]} atoms, {passes[-1]} with {atoms[-1]}"
     spread = float(max(passes) - min(passes))
     return exactly(spread, 0.0, words, x=list(atoms), y=passes, x_name="atoms", y_name="matrix products per step")
@@ -208,15 +212,15 @@ def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
 def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
 
     if engine == "explicit-jacobian":
-        networks = [Network(6, (50,), FEW), cost.peers.Network(64, (512, 512), FEW)]
+        networks = [_network(6, (50,), FEW), _network(64, (512, 512), FEW)]
     else:
         networks = [
-            Network(6, (50,), 30),
-            cost.peers.Network(64, (512, 512), 50),
-            cost.peers.Network(16, (1000, 1000), ATOMS),
+            _network(6, (50,), 30),
+            _network(64, (512, 512), 50),
+            _network(16, (1000, 1000), ATOMS),
         ]
     if setting.profile != "ci" and engine == "mlp":
-        networks += [Network(256, (2000, 2000), 51), cost.peers.Network(64, (3100, 3100), 51)]
+        networks += [_network(256, (2000, 2000), 51), _network(64, (3100, 3100), 51)]
     ratios = []
     for network in networks:
         ratios.append(
@@ -232,7 +236,7 @@ def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
     widths = [1_500, 2_500, 5_000, 10_000]
     if setting.profile != "ci" and engine == "mlp":
         widths += [50_000, 150_000]
-    networks = [Network(INPUTS, (hidden,), ATOMS if engine == "mlp" else FEW) for hidden in widths]
+    networks = [_network(INPUTS, (hidden,), ATOMS if engine == "mlp" else FEW) for hidden in widths]
     extra = [_work(engine, rule, n)[0].peak + _work(engine, rule, n)[2] for n in networks]
     law = exact_law([(n.hidden[0], 1) for n in networks], extra)
     shares = [bytes_ / (4 * n.size) for n, bytes_ in zip(networks, extra, strict=True)]
@@ -252,9 +256,9 @@ def measured_times(rule: Rule, engine: str, seed: int) -> dict[str, Any]:
     """Seconds per step [rounds, sizes], and the ratio to backprop at the last size but one; `seed` names a repeat."""
 
     if engine == "explicit-hessian":
-        networks = [Network(4, (hidden,), 3) for hidden in (8, 30, 60, 120, 240, 480)]
+        networks = [_network(4, (hidden,), 3) for hidden in (8, 30, 60, 120, 240, 480)]
     else:
-        networks = [Network(INPUTS, (h, h), ATOMS) for h in (10, 25, 60, 150, 400, 1000, 3100)]
+        networks = [_network(INPUTS, (h, h), ATOMS) for h in (10, 25, 60, 150, 400, 1000, 3100)]
     make = _maker(engine, rule)
     calls = [make(network).call for network in networks]
     # The fastest of six rounds is hardly disturbed by a busy machine; eight such are the data.
@@ -333,7 +337,7 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 def _distribution(setting: Setting) -> Finding:
 
-    scalar, law = cost.peers.Network(INPUTS, (256, 256), 1), cost.peers.Network(INPUTS, (256, 256), ATOMS)
+    scalar, law = _network(INPUTS, (256, 256), 1), _network(INPUTS, (256, 256), ATOMS)
     words, shares = f"{law.size / scalar.size:.2f} × the parameters", []
     for rule in (gtd2, tdc):
         work = [_work("mlp", rule, network)[1].total for network in (scalar, law)]
