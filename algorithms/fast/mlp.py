@@ -26,9 +26,8 @@ import torch
 from torch import Tensor
 
 from algorithms.checks import Floats
-from algorithms.fast.elementary import activation
-from algorithms.fast.heads import Head
-from algorithms.fast.loop import TensorBatch, step_factors
+from algorithms.fast.activations import activation
+from algorithms.fast.heads import Head, TensorBatch, step_factors
 from algorithms.fast.network_batches import Lesson, OneTransition, Update, as_one_vector, one_vector
 from algorithms.fast.small import Layered, Shape, SmallEngine, has_compiled_head
 from algorithms.rule import Rule

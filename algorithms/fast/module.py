@@ -14,7 +14,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._pytree import tree_leaves
 
 from algorithms.checks import at_least
-from algorithms.fast.loop import TensorBatch, step_factors
+from algorithms.fast.heads import TensorBatch, step_factors
 from algorithms.rule import Rule
 from algorithms.step import Parameters, Parts, detached, parts_of, prediction_and_tangent, weighed
 from algorithms.table import Batch

@@ -16,8 +16,8 @@ from torch import Tensor
 from algorithms.checks import Floats, Integers, finite
 from algorithms.fast.compiled_loop import rule_as_data
 from algorithms.fast.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
+from algorithms.fast.heads import TensorBatch
 from algorithms.fast.kernels import Lookup, RuleFunction, Sample, Samples, project
-from algorithms.fast.loop import TensorBatch
 from algorithms.fast.network_heads import at_the_head, atoms_of
 from algorithms.fast.network_kernels import Network, collect, descend, forward, room, units_of
 from algorithms.fast.small import SmallEngine

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.compiling import (
     FASTMATH,
     Flag,
@@ -29,7 +30,7 @@ from algorithms.fast.compiling import (
     helper,
     inlined,
 )
-from algorithms.fast.elementary import ACTIVATIONS, EXACT, sigmoid, tanh
+from algorithms.fast.elementary import EXACT, sigmoid, tanh
 from algorithms.fast.kernels import (
     Lanes,
     Lookup,

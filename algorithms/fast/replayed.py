@@ -16,11 +16,11 @@ from torch.func import functional_call, vmap
 
 from algorithms.checks import Floats, look_up
 from algorithms.fast import acting, batch_heads, network_heads
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.batch_passes import BatchPass
 from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.fast.elementary import ACTIVATIONS
+from algorithms.fast.heads import TensorBatch
 from algorithms.fast.kernels import Samples
-from algorithms.fast.loop import TensorBatch
 from algorithms.fast.mlp import MlpEngine, Weights
 from algorithms.fast.module import ModuleEngine, Parameters, drawing_from
 from algorithms.fast.network_batches import Kept

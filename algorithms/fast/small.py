@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from algorithms.checks import Floats, at_least, finite, look_up, shape
 from algorithms.fast import kernels, network_heads, network_kernels
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.compiled_loop import CompiledLoop
-from algorithms.fast.elementary import ACTIVATIONS
 from algorithms.fast.linear import batch_as_data
 from algorithms.rule import Rule
 from algorithms.stepping import check_steps

@@ -14,6 +14,7 @@ from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_la
 from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say, tell, tell_complaints
 from harness.judging.claims import Setting
 from harness.judging.conformance import examine, examine_suite
+from harness.judging.estimate import estimate
 from harness.judging.ledger import (
     Workshop,
     collect,
@@ -25,7 +26,6 @@ from harness.judging.ledger import (
     needs_of,
     setting_for,
 )
-from harness.judging.verdicts import estimate
 from harness.report.document import as_document, as_junit, as_markdown, draw_all
 from harness.runs.rule_files import reference, resolve
 

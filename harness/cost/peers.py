@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.fast.loop import TensorBatch
+from algorithms.fast.heads import TensorBatch
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.module import ModuleEngine
 from algorithms.rule import Rule

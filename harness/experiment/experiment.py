@@ -16,7 +16,7 @@ from harness.experiment.search import SWEEP_SEED, Choice, Grid, SweepPoint, kind
 from harness.oracle.metrics import Score
 from harness.places.place import find_place
 from harness.places.world import find_world, is_world
-from harness.runs.acting_spec import Words, published
+from harness.runs.predictors import Words, published
 from harness.runs.rule_files import reference
 from harness.runs.spec import MOST_SEEDS, FileRef, PredictorSpec, Request, RunSpec, States, StepSchedule
 from harness.runs.store import Store

@@ -11,7 +11,7 @@ from scipy.stats import qmc
 
 from algorithms.checks import positive, whole
 from harness.places.place import find_place
-from harness.runs.acting_spec import Words
+from harness.runs.predictors import Words
 from harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, RunSpec, States, StepSchedule
 from harness.runs.trainers.policy_iteration import HIDDEN, Iterating
 from harness.runs.trainers.trainer import trainer_class

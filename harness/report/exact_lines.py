@@ -1,4 +1,4 @@
-"""The exact expected curve behind the sampled ones, LSTD's reference below them, and what is said of both."""
+"""The exact expected curve behind the sampled ones, LSTD below, what is said of both; maps of step sizes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from harness.experiment.comparison import Comparison, Entry
 from harness.experiment.zones import Zones
 from harness.oracle.certificates import Class
 from harness.oracle.lstd import Lstd
-from harness.report.drawing import INK, Figure, Panel, Styles
-from harness.report.words import Reading
+from harness.report.drawing import INK, Figure, Panel, Reading, Styles
 
 MANY = 1000  # standard errors
 REACH = 10.0  # times the start: where the exact curve leaves the picture

@@ -13,9 +13,8 @@ from harness.experiment.across import Across, across
 from harness.experiment.comparison import Comparison, Entry
 from harness.experiment.experiment import Entrant
 from harness.experiment.search import SweepPoint
-from harness.report.drawing import Figure, Panel, Styles
-from harness.report.figures import Shown, at_step, figure_of
-from harness.report.words import Reading, Readings
+from harness.report.drawing import Figure, Panel, Reading, Readings, Styles
+from harness.report.panels import Shown, at_step, figure_of
 
 
 def overview(found: Comparison, styles: Styles) -> list[Figure]:

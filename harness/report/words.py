@@ -1,11 +1,6 @@
-"""A comparison in words: the question, the answer, a sparkline of a curve, and what a page says of a point of it."""
+"""A comparison in words: the question, the answer, and a sparkline of a curve."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -219,47 +214,3 @@ def sparkline(values: Floats, width: int = 16) -> str:
 
 def _list(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A curve in words: `words[i]` is said where the pointer is nearest to `x[i]`.
-
-    mark   the class that the curve has in the page, so that a hidden curve is silent
-    """
-
-    mark: str
-    name: str
-    x: Sequence[float]
-    words: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Readings:
-    """All curves of a panel; `at` names a place on the horizontal axis."""
-
-    at: Callable[[float], str]
-    curves: Sequence[Reading]
-
-    def as_json(self, axis: Any, width: float) -> str:
-        """For the page: places from left to right, and what each curve says there. `width` is the SVG's own."""
-        places = sorted({float(x) for curve in self.curves for x in curve.x})
-        middle = axis.get_ylim()[0]  # any height will do: only the horizontal position is asked for
-        left = axis.transData.transform([(x, middle) for x in places])[:, 0] / axis.figure.bbox.width * width
-        curves = [
-            {"mark": curve.mark, "name": curve.name, "words": _placed(curve, places)}
-            for curve in self.curves
-            if len(curve.x)
-        ]
-        found = {"x": np.round(left, 1).tolist(), "at": [self.at(x) for x in places], "curves": curves}
-        # Inside a script element nothing may look like a tag.
-        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-        return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-    def __bool__(self) -> bool:
-        return any(len(curve.x) for curve in self.curves)
-
-
-def _placed(curve: Reading, places: list[float]) -> list[str]:
-    said = dict(zip(map(float, curve.x), curve.words, strict=True))
-    return [said.get(x, "") for x in places]

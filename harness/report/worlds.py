@@ -11,10 +11,8 @@ from algorithms.checks import Floats
 from algorithms.targets import CdfTarget
 from harness.experiment.comparison import Comparison, Entry
 from harness.places.world import find_world
-from harness.report.bands import Line, band
-from harness.report.drawing import Figure, Panel, Styles
-from harness.report.figures import at_step, file_name
-from harness.report.words import Reading, Readings
+from harness.report.drawing import Figure, Panel, Reading, Readings, Styles
+from harness.report.panels import Line, at_step, band, file_name
 from harness.runs.trainers.trainer import trainer_of
 
 

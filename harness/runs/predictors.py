@@ -5,16 +5,18 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from algorithms.checks import Floats, look_up, unknown
-from algorithms.fast.elementary import ACTIVATIONS
+from algorithms.fast.activations import ACTIVATIONS
+from algorithms.rules import PUBLISHED, Published
 from harness.oracle.problem import Problem
 from harness.plugins import answering
-from harness.runs.rule_files import file_reference, is_file, load
-from harness.runs.spec import PredictorSpec
+from harness.runs.rule_files import file_reference, is_file, load, reference
+from harness.runs.spec import FileRef, PredictorSpec, StepSchedule
 
 if TYPE_CHECKING:
     import torch
@@ -156,3 +158,48 @@ def _checked(module: Any, name: str, inputs: int, outputs: int) -> torch.nn.Modu
     if got != (2, outputs):
         raise ValueError(f"predictor {name!r} must give {outputs} outputs for this target, got shape {list(got)}")
     return module
+
+
+def named(text: str) -> FileRef:
+    """A published agent, or a rule."""
+    return FileRef(text) if text in PUBLISHED else reference(text, PUBLISHED)
+
+
+def published(rule: FileRef) -> Published | None:
+    """The row of a published agent; None for a rule."""
+    return None if rule.path else PUBLISHED.get(rule.name)
+
+
+@dataclass(frozen=True)
+class Words:
+    """A rule, or a published agent by its name, at a place by name; None is what the user left open.
+
+    settings   of the kind of learner: a `Control`'s or an `Iteration`'s
+    """
+
+    rule: FileRef
+    place: str
+    target: str = "value"
+    alpha: float | None = None
+    beta: float | None = None
+    atoms: int | None = None
+    projection: str = "cramer"
+    predictor: PredictorSpec | None = None
+    schedule: StepSchedule = field(default_factory=StepSchedule)
+    radius: float | None = None
+    cohort: int | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(rule: str | FileRef, place: str, **said: Any) -> Words:
+        """What is no word of every learner is a setting of its kind."""
+        if isinstance(rule, str):
+            rule = named(rule)
+        common = {each.name for each in fields(Words)}
+        settings = {name: value for name, value in said.items() if name not in common}
+        return Words(rule, place, **{name: said[name] for name in said if name in common}, settings=settings)
+
+    def or_else(self, name: str, default: Any) -> Any:
+        """What was said, or the default."""
+        said = getattr(self, name)
+        return default if said is None else said

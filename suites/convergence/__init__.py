@@ -15,4 +15,4 @@ from suites.convergence import falls, limits
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the user's rule, or GTD2 and TDC."""
     rules = (rule,) if rule else (gtd2, tdc)
-    return [*falls.claims(rules), *limits.claims(rules), *falls.controls()]
+    return [*falls.claims(rules), *limits.claims(rules), *limits.controls()]

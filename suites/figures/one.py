@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from harness.judging.claims import Need, Setting
-from harness.report.bands import Bundle, means, spreads
-from harness.report.drawing import INK, Figure, Panel
+from harness.report.drawing import INK, Figure, Panel, Reading, Readings
+from harness.report.panels import Bundle, means, spreads
 from harness.report.paper import PaperFigure, Statement
-from harness.report.words import Reading, Readings
 from harness.report.worlds import law_quantiles
 from harness.runs.lanes import Lanes
 from suites.figures.search import line, pictures, stated

@@ -10,10 +10,9 @@ import numpy as np
 
 from harness.experiment.search import Point, points
 from harness.judging.claims import Claim
-from harness.report.bands import Line
-from harness.report.drawing import INK, Figure, Panel
+from harness.report.drawing import INK, Figure, Panel, Reading, Readings
+from harness.report.panels import Line
 from harness.report.paper import Statement
-from harness.report.words import Reading, Readings
 from suites.policy_iteration.search import FORMS, LANES, LEARNS, SEARCHED, STEPS, Form, number, returns, shown
 
 # Mean returns from .. on, as markers: Okabe and Ito's colours, and shapes for who sees none.

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from harness.judging.claims import Need, Setting
-from harness.report.bands import Bundle, Line, means, spreads
 from harness.report.drawing import Figure
+from harness.report.panels import Bundle, Line, means, spreads
 from harness.report.paper import PaperFigure, Statement
 from suites.control import figure_three
 from suites.control.figure_three import CARTPOLE, DOOM, LANDER, SHOWN

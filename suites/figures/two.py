@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from harness.judging.claims import Need, Setting
-from harness.report.bands import Bundle, Line, means, spreads
 from harness.report.drawing import Figure
+from harness.report.panels import Bundle, Line, means, spreads
 from harness.report.paper import PaperFigure, Statement
 from suites import evaluation
 from suites.figures.search import stated

@@ -9,7 +9,7 @@ import torch
 from numpy import tanh as bare_tanh
 
 from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.fast.loop import TensorBatch
+from algorithms.fast.heads import TensorBatch
 from algorithms.fast.mlp import MlpEngine
 from algorithms.formulas import FUNCTIONS, FormulaError
 from algorithms.rule import Cotangents, rule

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.fast.elementary import ACTIVATIONS, activation
+from algorithms.fast.activations import ACTIVATIONS, activation
 from algorithms.fast.linear import directions as linear_directions
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.replayed import ReplayEngine

@@ -14,8 +14,8 @@ from algorithms.replay import Replay, State, part_of
 from algorithms.targets import CdfTarget
 from harness.places.world import find_world
 from harness.plugins import answering
-from harness.runs.acting_spec import Control, Words, published
-from harness.runs.predictors import check_plain, shown, users_module
+from harness.runs.acting_spec import Control
+from harness.runs.predictors import Words, check_plain, published, shown, users_module
 from harness.runs.rule_files import reference
 from harness.runs.spec import Learner, PredictorSpec, RunSpec, StepSchedule
 from harness.runs.trainers.world import InWorld, Playing, uniforms

@@ -18,8 +18,8 @@ from algorithms.fast.small import SmallEngine
 from algorithms.replay import Replay, State, part_of, refill
 from algorithms.targets import CdfTarget, target_class
 from harness.places.world import find_world
-from harness.runs.acting_spec import Iteration, Words, published
-from harness.runs.predictors import check_plain
+from harness.runs.acting_spec import Iteration
+from harness.runs.predictors import Words, check_plain, published
 from harness.runs.spec import Learner, PredictorSpec, RunSpec
 from harness.runs.trainers.world import InWorld, Playing, uniforms
 

@@ -21,8 +21,7 @@ from harness.oracle.objectives import Objective, Predictor
 from harness.oracle.problem import ATOMS, Problem
 from harness.oracle.saddle import Saddle
 from harness.plugins import find_problem
-from harness.runs.acting_spec import Words, published
-from harness.runs.predictors import default_for
+from harness.runs.predictors import Words, default_for, published
 from harness.runs.rule_files import resolve
 from harness.runs.spec import COHORT, TRAINERS, Learner, RunSpec, log_times
 

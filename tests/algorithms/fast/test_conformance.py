@@ -8,7 +8,7 @@ import torch
 from torch.func import grad, jvp
 
 from algorithms import rules
-from algorithms.fast.elementary import ACTIVATIONS
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.linear import directions as linear_directions
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.module import ModuleEngine

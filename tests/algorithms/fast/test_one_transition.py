@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.fast.elementary import ACTIVATIONS
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.network_batches import OneTransition, as_one_vector
 from algorithms.rule import Cotangents, rule

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from algorithms import rules
-from algorithms.fast.elementary import ACTIVATIONS
+from algorithms.fast.activations import ACTIVATIONS
 from algorithms.fast.loop import TorchLoop
 from algorithms.fast.mlp import MlpEngine
 from algorithms.fast.small import SmallEngine, SmallLoop

@@ -129,7 +129,8 @@ def prepare(folder: Path) -> None:
         "bare.sqlite": "PRAGMA user_version=3",
     }.items():
         _execute(folder / name, script)
-    lane = "INSERT INTO lanes (run, seed, outcome, died, checkpoints, curves, seconds, error, law, created, checksum) VALUES "
+    columns = "run, seed, outcome, died, checkpoints, curves, seconds, error, law, created, checksum"
+    lane = f"INSERT INTO lanes ({columns}) VALUES "
     run = "INSERT INTO runs (hash, spec, created, metrics, version) VALUES ('h', '{}', 'now', '[]', '0');"
     old = '{"rule": {"name": "gtd2"}, "target": "value", "problem": "baird", "alpha": 1, "beta": 1, "steps": 1}'
     for name, script in {

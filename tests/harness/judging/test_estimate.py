@@ -3,7 +3,7 @@
 import pytest
 
 from harness.experiment.search import agent_learner, run_spec
-from harness.judging.verdicts import USERS, estimate
+from harness.judging.estimate import USERS, estimate
 from harness.runs.driver import execute
 from harness.runs.executors import InProcess
 from harness.runs.predictors import parse

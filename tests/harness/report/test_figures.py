@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from harness.experiment.experiment import Entrant
-from harness.report.drawing import COLUMN, Figure, Panel, inline, save
-from harness.report.words import Reading, Readings
+from harness.report.drawing import COLUMN, Figure, Panel, Reading, Readings, inline, save
 from harness.runs.rule_files import reference
 from tests.harness.experiment.test_comparison import FORMS, weighed
 from tests.harness.report.shown import figures, written

@@ -10,8 +10,8 @@ from harness.cli import main
 from harness.judging.claims import Claim, Setting
 from harness.judging.statistics import Interval
 from harness.judging.verdicts import below
-from harness.report.bands import Bundle, Line, means, spreads
 from harness.report.drawing import Figure, inline
+from harness.report.panels import Bundle, Line, means, spreads
 from harness.report.paper import PaperFigure, Statement
 from harness.runs.job import Job
 
