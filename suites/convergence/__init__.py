@@ -9,10 +9,10 @@ from __future__ import annotations
 from algorithms.rule import Rule
 from algorithms.rules import gtd2, tdc
 from harness.judging.claims import Claim
-from suites.convergence import falls, limits
+from suites.convergence import falls, limits, planted
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the user's rule, or GTD2 and TDC."""
     rules = (rule,) if rule else (gtd2, tdc)
-    return [*falls.claims(rules), *limits.claims(rules), *limits.controls()]
+    return [*falls.claims(rules), *limits.claims(rules), *planted.controls()]

@@ -27,7 +27,7 @@ from harness.runs.lanes import Lanes
 from harness.runs.spec import Request
 from suites.means import request
 from suites.rates.expected import problem_of
-from suites.rates.runs import FAR, WHERE, runs_of, saddle_of
+from suites.rates.sampled import FAR, WHERE, runs_of, saddle_of
 
 LANES, STEPS = 10_000, 10_000
 LEVELS = (0.4, 0.4 / 6.325, 0.01)  # of δ: two equal steps of log 1/δ

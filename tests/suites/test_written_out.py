@@ -14,7 +14,7 @@ from harness.judging.verdicts import Verdict
 from harness.oracle import mdp, metrics, objectives, saddle
 from suites import instrument
 from suites.control import algorithm_three, published, updates
-from suites.convergence import limits as planted
+from suites.convergence import planted
 from suites.instrument import curves, exact, steps
 from suites.rates import tails
 
