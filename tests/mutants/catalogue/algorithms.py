@@ -225,7 +225,7 @@ ENGINES = (
     ),
     Mutant(
         "step factors: the batch is not averaged",
-        "algorithms/fast/loop.py",
+        "algorithms/fast/heads.py",
         "return -alpha / batch, beta / batch, 1.0 - beta * decay",
         "return -alpha, beta, 1.0 - beta * decay",
         ("test:tests/algorithms/fast/test_conformance.py::test_a_step_is_its_directions",),
