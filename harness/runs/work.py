@@ -8,7 +8,7 @@ import socket
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -115,7 +115,7 @@ class Work(Protocol):
     def carry_out(self, task: Task, look: Callable[[], None]) -> Result:
         """Do it; `look` is called several times a second, and may raise to stop."""
 
-    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0) -> Result:
+    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0, hash: str = "") -> Result:
         """A result that says why there is none."""
 
 
@@ -166,11 +166,11 @@ class Cohort:
         facts = machine_facts()
         return Result(task.hash, Outcome.BUDGET_SPENT, tuple(rows), lanes.names, seconds=lanes.seconds, machine=facts)
 
-    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0) -> Result:
+    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0, hash: str = "") -> Result:
         """A row per lane that says why there are no numbers."""
         each = seconds / len(self.seeds)
         rows = tuple(Lane(seed, outcome, -1, np.zeros((0, 0)), seconds=each, error=error) for seed in self.seeds)
-        return Result(self.hash, outcome, rows, seconds=seconds, error=error, machine=machine_facts())
+        return Result(hash or self.hash, outcome, rows, seconds=seconds, error=error, machine=machine_facts())
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,8 @@ class JobWork:
         seconds = time.perf_counter() - start
         return Result(task.hash, Outcome.CONVERGED, value=value, seconds=seconds, machine=machine_facts())
 
-    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0) -> Result:
-        return Result(self.hash, outcome, seconds=seconds, error=error, machine=machine_facts())
+    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0, hash: str = "") -> Result:
+        return Result(hash or self.hash, outcome, seconds=seconds, error=error, machine=machine_facts())
 
 
 def carry_out(task: Task) -> Result:
@@ -232,7 +232,8 @@ def carry_out(task: Task) -> Result:
     except BaseException as error:  # a worker must outlive any rule that it is given
         outcome, error_text = Outcome.FAILED, f"{type(error).__name__}: {error}"
         traceback.clear_frames(error.__traceback__)
-    return replace(work.failed(outcome, error_text, time.perf_counter() - start), hash=task.hash)
+    # The hash is the sender's: what fails may be the file that this process would read for its own.
+    return work.failed(outcome, error_text, time.perf_counter() - start, task.hash)
 
 
 def refusal(ours: dict[str, str], theirs: dict[str, str]) -> str:
