@@ -58,13 +58,13 @@ asv: $(READY)  ## benchmark the last COMMITS commits (2) with asv, and make the 
 	$(BIN)/asv machine --yes > /dev/null
 	$(BIN)/asv run --skip-existing-commits --steps $(COMMITS) HEAD~$(COMMITS)..HEAD || [ $$? -eq 2 ]  # 2: one failed
 	$(BIN)/asv publish
-	$(BIN)/python -m harness.asv.site .asv/html
+	$(BIN)/python -m dgtd.harness.asv.site .asv/html
 	@echo "the site is .asv/html; $(BIN)/asv preview serves it"
 
 BASE ?= HEAD~1
 HEAD ?= HEAD
-asv-compare: $(READY)  ## is HEAD slower than BASE? (python -m harness.gate has an exit code for every answer)
-	$(BIN)/python -m harness.gate $(BASE) $(HEAD)
+asv-compare: $(READY)  ## is HEAD slower than BASE? (dgtd gate has an exit code for every answer)
+	$(BIN)/dgtd gate $(BASE) $(HEAD)
 
 asv-aa: $(READY)  ## the gate ten times on equal commits, and on one 1.5 times slower: how often is it right?
 	$(BIN)/python -m tests.harness.asv.scratch 10
@@ -73,7 +73,7 @@ screenshots: $(READY) browser  ## the report and a terminal, as pictures in docs
 	$(BIN)/python -m tests.harness.report.screenshots results/compare/report.html docs
 
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
-	$(BIN)/python -m harness.report.cost docs/cost.png
+	$(BIN)/python -m dgtd.harness.report.cost docs/cost.png
 
 SAMPLE ?=
 SEED ?=

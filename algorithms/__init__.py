@@ -18,20 +18,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from algorithms.checks import lazily
+from dgtd.algorithms.names import lazily
 
 if TYPE_CHECKING:
-    from algorithms import rules
-    from algorithms.fast.linear import LinearEngine
-    from algorithms.fast.mlp import MlpEngine
-    from algorithms.fast.module import ModuleEngine
-    from algorithms.rule import Cotangents, Promise, Rule
-    from algorithms.stepping import Constant, PowerLaw, RobbinsMonro
-    from algorithms.streams import lane_streams
-    from algorithms.table import Batch, Sampler, TransitionTable
-    from algorithms.targets import CdfTarget, ValueTarget
+    from dgtd.algorithms import rules
+    from dgtd.algorithms.fast.linear import LinearEngine
+    from dgtd.algorithms.fast.mlp import MlpEngine
+    from dgtd.algorithms.fast.module import ModuleEngine
+    from dgtd.algorithms.rule import Cotangents, Promise, Rule
+    from dgtd.algorithms.stepping import Constant, PowerLaw, RobbinsMonro
+    from dgtd.algorithms.streams import lane_streams
+    from dgtd.algorithms.table import Batch, Sampler, TransitionTable
+    from dgtd.algorithms.targets import CdfTarget, ValueTarget
 
-# The decorator `rule` is in the module of that name: from algorithms.rule import Cotangents, rule
+# The decorator `rule` is in the module of that name: from dgtd.algorithms.rule import Cotangents, rule
 __all__ = [
     "Batch", "CdfTarget", "Constant", "Cotangents", "LinearEngine", "MlpEngine", "ModuleEngine", "PowerLaw", "Promise",
     "RobbinsMonro", "Rule", "Sampler", "TransitionTable", "ValueTarget", "lane_streams", "rules",

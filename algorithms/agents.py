@@ -20,16 +20,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats, Integers, look_up, whole
-from algorithms.fast import acting
-from algorithms.fast.acting import Choice, Exploration, choose, encoded
-from algorithms.fast.network_batches import Lesson, Update, learner_for
-from algorithms.fast.replayed import Network, ReplayEngine, ReplayModule
-from algorithms.fast.small import SmallEngine
-from algorithms.replay import State, Transitions, joined, part_of, refill
-from algorithms.rule import Rule
-from algorithms.stepping import OPTIMISERS, Adam, Sgd, optimiser
-from algorithms.targets import Target
+from dgtd.algorithms.checks import Floats, Integers, whole
+from dgtd.algorithms.fast import acting
+from dgtd.algorithms.fast.acting import Choice, Exploration, choose, encoded
+from dgtd.algorithms.fast.network_batches import Lesson, Update, learner_for
+from dgtd.algorithms.fast.replayed import Network, ReplayEngine, ReplayModule
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.replay import State, Transitions, joined, part_of, refill
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.stepping import OPTIMISERS, Adam, Sgd, optimiser
+from dgtd.algorithms.targets import Target
 
 Engine = ReplayEngine | ReplayModule
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import whole
-from algorithms.fast.compiling import Floats2, Integer, Integers2, Singles3, Streams, compiled
-from algorithms.streams import uniform
+from dgtd.algorithms.checks import whole
+from dgtd.algorithms.fast.compiling import Floats2, Integer, Integers2, Singles3, Streams, compiled
+from dgtd.algorithms.streams import uniform
 
 State = dict[str, Any]
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algorithms.checks import Floats, InterruptedByUser, unknown
-from algorithms.digest import digest
-from algorithms.formulas import check_formula, for_anything
+from dgtd.algorithms.checks import Floats, InterruptedByUser
+from dgtd.algorithms.digest import digest
+from dgtd.algorithms.formulas import check_formula, for_anything
+from dgtd.algorithms.names import unknown
 
 
 class Cotangents(NamedTuple):

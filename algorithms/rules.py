@@ -15,8 +15,9 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from algorithms.checks import at_least, look_up, within
-from algorithms.rule import ALL, Cotangents, Promise, Rule, named, rule
+from dgtd.algorithms.checks import at_least, within
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.rule import ALL, Cotangents, Promise, Rule, named, rule
 
 __all__ = ["ALL", "FAMILIES", "PUBLISHED", "Cotangents", "Promise", "Rule", "find_rule", "rule"]
 

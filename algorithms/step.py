@@ -16,8 +16,8 @@ from typing import Any
 from torch import Tensor
 from torch.func import grad, jvp
 
-from algorithms.rule import Rule
-from algorithms.targets import Shift
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.targets import Shift
 
 Parameters = dict[str, Tensor]
 Parts = tuple[Tensor, ...]  # δ, u and the three cotangents of a step, or a number that is not finite if they are not

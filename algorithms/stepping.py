@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from algorithms.checks import Floats, look_up, positive
-from algorithms.fast.compiling import FASTMATH, compiled, inlined
-from algorithms.replay import State, refill
+from dgtd.algorithms.checks import Floats, positive
+from dgtd.algorithms.fast.compiling import FASTMATH, compiled, inlined
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.replay import State, refill
 
 
 @dataclass(frozen=True)

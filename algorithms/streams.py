@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.fast.compiling import Flag, Flags1, Floats1, Integers1, Integers2, Streams, compiled, inlined
+from dgtd.algorithms.fast.compiling import Flag, Flags1, Floats1, Integers1, Integers2, Streams, compiled, inlined
 
 # Constants of numpy's SeedSequence (O'Neill's seed_seq_fe), whose states these streams have had from the first run on.
 _INIT_A, _MULT_A, _INIT_B, _MULT_B = 0x43B0D7E5, 0x931E8875, 0x8B51F9DD, 0x58F38DED

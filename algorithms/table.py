@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats, Integers, at_least, finite, flags, integers, shape, whole, within
-from algorithms.streams import Sampling, draw_outcomes, start_states
-from algorithms.targets import Affine, Shift
+from dgtd.algorithms.checks import Floats, Integers, at_least, finite, flags, integers, shape, whole, within
+from dgtd.algorithms.streams import Sampling, draw_outcomes, start_states
+from dgtd.algorithms.targets import Affine, Shift
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, Integers, finite, look_up, shape, whole, within
+from dgtd.algorithms.checks import Floats, Integers, finite, shape, whole, within
+from dgtd.algorithms.names import look_up
 
 if TYPE_CHECKING:  # a linear run needs no torch, and importing it takes a second
     import torch
 
-    from algorithms.fast.heads import Head
+    from dgtd.algorithms.fast.heads import Head
 
 # In cells. Coarser than float64's rounding of (z − r)/γ, finer than any reward grid. A reward that was rounded to
 # float32 is off by more, so indices are computed in float64 for engines of either precision.
@@ -168,7 +169,7 @@ class ValueTarget:
 
     def head(self, pinned: bool = False) -> Head:
         """The last layer itself; there is no logit to pin."""
-        from algorithms.fast.heads import ValueHead
+        from dgtd.algorithms.fast.heads import ValueHead
 
         return ValueHead(self)
 
@@ -241,7 +242,7 @@ class CdfTarget:
 
     def head(self, pinned: bool = False) -> Head:
         """cumsum(softmax)."""
-        from algorithms.fast.heads import CdfHead
+        from dgtd.algorithms.fast.heads import CdfHead
 
         return CdfHead(self, pinned)
 

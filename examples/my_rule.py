@@ -9,7 +9,7 @@ Its update is TDC's with half of the correction term, so at w*(θ) it is not −
 the rate and stability that follow from that. It does promise that w solves for w*, and a cost that is linear.
 """
 
-from algorithms.rule import Cotangents, Promise, rule
+from dgtd.algorithms.rule import Cotangents, Promise, rule
 
 
 @rule(promises={Promise.SOLVES_W, Promise.LINEAR_COST})

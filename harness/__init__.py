@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from algorithms.checks import lazily
+from dgtd.algorithms.names import lazily
 
 if TYPE_CHECKING:
-    from harness.judging.claims import Claim, Setting
-    from harness.judging.verdicts import Finding, Verdict, exactly
-    from harness.oracle.mdp import FiniteMDP
-    from harness.oracle.problem import Problem
-    from harness.plugins import find_problem
-    from harness.runs.spec import RunSpec
-    from harness.runs.store import Store
+    from dgtd.harness.judging.claims import Claim, Setting
+    from dgtd.harness.judging.verdicts import Finding, Verdict, exactly
+    from dgtd.harness.oracle.mdp import FiniteMDP
+    from dgtd.harness.oracle.problem import Problem
+    from dgtd.harness.plugins import find_problem
+    from dgtd.harness.runs.spec import RunSpec
+    from dgtd.harness.runs.store import Store
 
 __all__ = [
     "Claim", "Finding", "FiniteMDP", "Problem", "RunSpec", "Setting", "Store", "Verdict", "exactly", "find_problem",

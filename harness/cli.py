@@ -9,9 +9,9 @@ import warnings
 
 import typer
 
-from harness.commands.lazily import Lazily
-from harness.commands.output import printable
-from harness.runs.timeouts import deaf, listening
+from dgtd.harness.commands.lazily import Lazily
+from dgtd.harness.commands.output import printable
+from dgtd.harness.runs.timeouts import deaf, listening
 
 # Engines parallelise over lanes; a matrix product that takes every core only gets in their way.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -12,8 +12,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from algorithms.checks import InterruptedByUser, look_up, unknown
-from harness.oracle.problem import Problem
+from dgtd.algorithms.checks import InterruptedByUser
+from dgtd.algorithms.names import look_up, unknown
+from dgtd.harness.oracle.problem import Problem
 
 MOST_DIGITS = 18  # a parameter is a size, a probability or a seed: each fits into 64 bits
 _CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
@@ -48,7 +49,7 @@ def answering(who: str) -> Iterator[None]:
 
 def _keywords(owner: str) -> tuple[str, ...]:
     """What one of our classes or functions takes; a plug-in that called it has imported it."""
-    ours = [module for name, module in sys.modules.items() if name.split(".")[0] in ("algorithms", "harness")]
+    ours = [module for name, module in sys.modules.items() if name.split(".")[0] == "dgtd"]
     found = next((vars(module)[owner] for module in ours if callable(vars(module).get(owner))), None)
     return () if found is None else tuple(inspect.signature(found).parameters)
 

@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.rule import Rule
-from algorithms.rules import gtd2
-from algorithms.streams import generator
-from algorithms.targets import CdfTarget, cramer_distance
-from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly, largest
-from harness.oracle.certificates import Dynamics, mean_square
-from harness.plugins import find_problem
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.streams import generator
+from dgtd.algorithms.targets import CdfTarget, cramer_distance
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.verdicts import Finding, exactly, largest
+from dgtd.harness.oracle.certificates import Dynamics, mean_square
+from dgtd.harness.plugins import find_problem
 
 ROUNDING = 1e-9
 SOURCE = "Proposition 1"

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms.rule import Promise, Rule
-from algorithms.rules import RULES, gtd2, tdc
-from algorithms.targets import CdfTarget
-from harness import cost
-from harness.cost.fits import alternating, exact_law, interleaved, time_exponent
-from harness.judging.claims import PROFILES, Claim, Setting
-from harness.judging.statistics import mean_interval
-from harness.judging.verdicts import Finding, below, exactly
-from harness.runs.job import Job
-from harness.runs.rule_files import reference_of
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.algorithms.rules import RULES, gtd2, tdc
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness import cost
+from dgtd.harness.cost.fits import alternating, exact_law, interleaved, time_exponent
+from dgtd.harness.judging.claims import PROFILES, Claim, Setting
+from dgtd.harness.judging.statistics import mean_interval
+from dgtd.harness.judging.verdicts import Finding, below, exactly
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import reference_of
 
 if TYPE_CHECKING:
-    from harness.cost.peers import Maker, Network
-    from harness.cost.work import Work
+    from dgtd.harness.cost.peers import Maker, Network
+    from dgtd.harness.cost.work import Work
 
 SOURCE = "Remark 2, abstract"
 FLOPS = 4.0  # a layer costs 12 products per weight, backprop 3

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers
-from algorithms.rule import Rule
-from algorithms.rules import gtd2, td
-from harness.experiment.experiment import steps_to_share
-from harness.judging.claims import Claim, Judge, Need, Setting
-from harness.judging.statistics import Interval, end_over_start, exponential, mean_interval, variance_ratio
-from harness.judging.verdicts import Finding, agrees, below
-from harness.runs.lanes import Lanes
-from harness.runs.spec import PredictorSpec, Request
-from suites.means import request
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2, td
+from dgtd.harness.experiment.experiment import steps_to_share
+from dgtd.harness.judging.claims import Claim, Judge, Need, Setting
+from dgtd.harness.judging.statistics import Interval, end_over_start, exponential, mean_interval, variance_ratio
+from dgtd.harness.judging.verdicts import Finding, agrees, below
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import PredictorSpec, Request
+from dgtd.suites.means import request
 
 SOURCE = "Figure 2"
 ATOMS, EVERY, STEPS = 50, 1000, 50_000

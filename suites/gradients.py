@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms.rule import Cotangents, Promise, Rule
-from algorithms.rules import greedy_gq, gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb, tdrc
-from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly
-from harness.oracle import literal
-from harness.oracle.theorem import EXACT, linear_case, network_case, solves_w_error
-from harness.plugins import find_problem
-from suites.means import (
+from dgtd.algorithms.rule import Cotangents, Promise, Rule
+from dgtd.algorithms.rules import greedy_gq, gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb, tdrc
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.verdicts import Finding, exactly
+from dgtd.harness.oracle import literal
+from dgtd.harness.oracle.theorem import EXACT, linear_case, network_case, solves_w_error
+from dgtd.harness.plugins import find_problem
+from dgtd.suites.means import (
     compare,
     engine_mean,
     engine_step,

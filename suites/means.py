@@ -1,6 +1,6 @@
 """Means and steps: an engine's average over every transition, a whole step, the target's law, the R-operator.
 
-Claims of the gradients suite; transition by transition stands in `suites.instrument.steps`.
+Claims of the gradients suite; transition by transition stands in `dgtd.suites.instrument.steps`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import torch
 from scipy import stats
 from torch.func import hessian
 
-from algorithms.checks import Floats
-from algorithms.fast.linear import LinearEngine, directions
-from algorithms.fast.mlp import MlpEngine
-from algorithms.rule import Rule
-from algorithms.rules import gtd2
-from algorithms.streams import generator, lane_streams
-from algorithms.table import Batch, Sampler
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.judging.claims import Need, Setting
-from harness.judging.verdicts import Finding, Verdict, exactly, largest
-from harness.oracle.objectives import Objective, flat, linear, mlp
-from harness.oracle.theorem import EXACT, relative_error
-from harness.plugins import find_problem
-from harness.runs.job import Job
-from harness.runs.rule_files import reference_of
-from harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.linear import LinearEngine, directions
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.streams import generator, lane_streams
+from dgtd.algorithms.table import Batch, Sampler
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.judging.claims import Need, Setting
+from dgtd.harness.judging.verdicts import Finding, Verdict, exactly, largest
+from dgtd.harness.oracle.objectives import Objective, flat, linear, mlp
+from dgtd.harness.oracle.theorem import EXACT, relative_error
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import reference_of
+from dgtd.harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec
 
 
 def compare(found: Floats, expected: Floats, what: str = "E[Δθ]", of: str = "−½∇J") -> Finding:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from algorithms.checks import Floats
-from harness.judging.claims import Setting
-from harness.judging.statistics import Interval, mean_interval, paired, variance_ratio
-from harness.judging.verdicts import Finding, below
-from harness.places.world import LATE
-from harness.runs.lanes import Lanes
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.statistics import Interval, mean_interval, paired, variance_ratio
+from dgtd.harness.judging.verdicts import Finding, below
+from dgtd.harness.places.world import LATE
+from dgtd.harness.runs.lanes import Lanes
 
 SMALLER = 0.9  # the variance ratio must be below, as in the suite `evaluation`
 # Judges the final returns [lanes] of two learners whose lanes are pairs; the text is added to what is said.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.judging.claims import Claim
-from harness.judging.ledger import Entry, Workshop, judge, setting_for
-from harness.runs.executors import executor_maker
-from harness.runs.rule_files import reference, resolve
-from harness.runs.store import Store
+from dgtd.harness.judging.claims import Claim
+from dgtd.harness.judging.ledger import Entry, Workshop, judge, setting_for
+from dgtd.harness.runs.executors import executor_maker
+from dgtd.harness.runs.rule_files import reference, resolve
+from dgtd.harness.runs.store import Store
 
 
 @pytest.fixture(scope="session")

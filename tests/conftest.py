@@ -28,8 +28,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.fixture(autouse=True)
 def nothing_prepared():
     """What a process keeps between runs, forgotten: a test may have changed the code under it."""
-    from harness.runs.fingerprint import run_hash
-    from harness.runs.trainers.trainer import prepared
+    from dgtd.harness.runs.fingerprint import run_hash
+    from dgtd.harness.runs.trainers.trainer import prepared
 
     for kept in (prepared, run_hash):
         kept.cache_clear()

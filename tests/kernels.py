@@ -2,14 +2,14 @@
 
 from importlib import import_module
 
-from algorithms.fast import network_kernels
-from algorithms.fast.compiling import Compiled
+from dgtd.algorithms.fast import network_kernels
+from dgtd.algorithms.fast.compiling import Compiled
 
 MODULES = (
-    "algorithms.streams", "algorithms.replay", "algorithms.fast.kernels",
-    "algorithms.fast.network_kernels", "algorithms.fast.batch_passes", "algorithms.fast.acting",
-    "algorithms.fast.network_batches", "algorithms.stepping",
-    "harness.oracle.moment_kernels", "harness.places.cartpole", "harness.runs.trainers.world",
+    "dgtd.algorithms.streams", "dgtd.algorithms.replay", "dgtd.algorithms.fast.kernels",
+    "dgtd.algorithms.fast.network_kernels", "dgtd.algorithms.fast.batch_passes", "dgtd.algorithms.fast.acting",
+    "dgtd.algorithms.fast.network_batches", "dgtd.algorithms.stepping",
+    "dgtd.harness.oracle.moment_kernels", "dgtd.harness.places.cartpole", "dgtd.harness.runs.trainers.world",
 )  # fmt: skip
 
 

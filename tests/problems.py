@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms.table import TransitionTable
+from dgtd.algorithms.table import TransitionTable
 
 # The arrays of a table with two states and two outcomes each, to be put wrong one by one.
 TWO_STATES = {

@@ -50,7 +50,7 @@ def test_rules_and_experience_know_no_engine():
         # A target brings its head, an agent its networks, and the package lists its public names.
         knows = ("fast", "targets.py", "agents.py", "__init__.py")
         if inside[0] == "algorithms" and inside[1] not in knows:
-            fast = [name for name in imports(file) if name.startswith("algorithms.fast")]
+            fast = [name for name in imports(file) if name.startswith("dgtd.algorithms.fast")]
             assert not [name for name in fast if name.split(".")[2] != "compiling"], file  # the compiler is no engine
 
 
@@ -115,8 +115,8 @@ def test_a_module_that_climbs_is_seen(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.test_architecture.ROOT", tmp_path)
     bad = tmp_path / "algorithms" / "bad.py"
     bad.parent.mkdir()
-    bad.write_text("def f():\n    from harness.oracle import mdp\n    import suites.rates\n")
-    assert sorted(climbs(bad)) == ["harness.oracle.mdp", "suites.rates"]
+    bad.write_text("def f():\n    from dgtd.harness.oracle import mdp\n    import dgtd.suites.rates\n")
+    assert sorted(climbs(bad)) == ["dgtd.harness.oracle.mdp", "dgtd.suites.rates"]
 
 
 MOST = 60  # what starts a command quickly, and benchmarks that must run on older commits

@@ -41,7 +41,7 @@ def test_the_workflows_commands_judge_a_rule_and_post_a_summary(tmp_path):
         encoding="utf-8",
     )
     summary = tmp_path / "summary.md"
-    dgtd = f"'{sys.executable}' -c 'from harness.cli import main; main()'"
+    dgtd = f"'{sys.executable}' -c 'from dgtd.harness.cli import main; main()'"
     env = os.environ | {"GITHUB_STEP_SUMMARY": str(summary), "PYTHONPATH": str(ROOT)}
     run = [line for line in lines() if line.startswith(("dgtd", "cat"))]
     assert len(run) == 2

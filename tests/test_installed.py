@@ -17,7 +17,7 @@ SOURCES = ("algorithms", "harness", "suites", "pyproject.toml", "README.md", "LI
 IN_THE_WAY = "raise ImportError('a package of the user, in the current folder, was imported for ours')\n"
 RULE = """
 import numpy as np
-from algorithms.rule import Cotangents, Promise, rule
+from dgtd.algorithms.rule import Cotangents, Promise, rule
 from helpers import clipped
 
 @rule(promises={Promise.LINEAR_COST})
@@ -153,7 +153,7 @@ def test_the_users_packages_really_are_in_the_way(python, repository):
 def test_no_command_is_left_out():
     from typer.main import get_command
 
-    from harness.cli import app
+    from dgtd.harness.cli import app
 
     every = set()
     for name, command in get_command(app).commands.items():

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms import rule, rules, stepping, streams
-from algorithms.agents import Evaluators
-from algorithms.fast import linear, module, replayed
-from algorithms.replay import Replay
-from algorithms.targets import CdfTarget
-from harness.experiment import agreement
-from harness.oracle import objectives, saddle
-from harness.places.cartpole import CartPole
-from harness.runs.trainers import policy_iteration as iterating
+from dgtd.algorithms import rule, rules, stepping, streams
+from dgtd.algorithms.agents import Evaluators
+from dgtd.algorithms.fast import linear, module, replayed
+from dgtd.algorithms.replay import Replay
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.experiment import agreement
+from dgtd.harness.oracle import objectives, saddle
+from dgtd.harness.places.cartpole import CartPole
+from dgtd.harness.runs.trainers import policy_iteration as iterating
 from tests import physics
 from tests.algorithms import (
     test_agents,

@@ -96,7 +96,7 @@ def test_every_command_of_the_readme_is_run():
 
 def typed(line):
     """In this process, as the command line does it: the exit code and what it printed."""
-    from harness.cli import main
+    from dgtd.harness.cli import main
 
     out = io.StringIO()
     with contextlib.redirect_stdout(out), pytest.raises(SystemExit) as end:
@@ -153,8 +153,8 @@ def test_every_target_of_make_does_what_it_says():
 
 
 def test_the_codes_and_statuses_it_lists_are_all_there_are():
-    from harness.cli import BAD_INPUT, INTERNAL, INTERRUPTED
-    from harness.judging import ledger
+    from dgtd.harness.cli import BAD_INPUT, INTERNAL, INTERRUPTED
+    from dgtd.harness.judging import ledger
 
     (codes,) = re.findall(r"^Exit codes: (.*)$", TEXT, re.MULTILINE)
     known = {ledger.PASSED, ledger.FAILED, ledger.INCONCLUSIVE, ledger.NOTHING, ledger.BROKEN}
@@ -165,7 +165,7 @@ def test_the_codes_and_statuses_it_lists_are_all_there_are():
 
 
 def test_the_tables_name_every_suite_and_every_room():
-    from harness.plugins import installed
+    from dgtd.harness.plugins import installed
 
     claimed = TEXT[TEXT.index("## What is claimed") : TEXT.index("## What a step costs")]
     assert set(re.findall(r"^\| ([a-z_]+) \|", claimed, re.MULTILINE)) - {"suite"} == set(installed("suites"))
@@ -184,12 +184,12 @@ def test_it_is_short_and_its_pictures_are_there():
 
 def test_what_it_says_a_rule_may_use_is_what_a_rule_may_use(tmp_path):
     """The sentence under the rule, as rules: ρ clipped, δ clipped with linear=False, a branch by np.where."""
-    from harness.runs.rule_files import reference
+    from dgtd.harness.runs.rule_files import reference
 
     assert "`np.minimum(rho, 1)`; of delta and u with `@rule(linear=False)`" in TEXT
     source = textwrap.dedent("""
         import numpy as np
-        from algorithms.rule import Cotangents, Promise, rule
+        from dgtd.algorithms.rule import Cotangents, Promise, rule
 
         @rule(promises={Promise.SOLVES_W})
         def clipped(delta, u, rho):

@@ -11,10 +11,20 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numba import types
 
-from algorithms.checks import Floats, Integers
-from algorithms.fast.compiling import FASTMATH, Flags1, Floats1, Floats2, Integer, Integers1, Number, compiled, inlined
-from algorithms.fast.network_heads import VALUE, mean_of
-from algorithms.fast.network_kernels import apply_activation
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.fast.compiling import (
+    FASTMATH,
+    Flags1,
+    Floats1,
+    Floats2,
+    Integer,
+    Integers1,
+    Number,
+    compiled,
+    inlined,
+)
+from dgtd.algorithms.fast.network_heads import VALUE, mean_of
+from dgtd.algorithms.fast.network_kernels import apply_activation
 
 
 class Stack(NamedTuple):

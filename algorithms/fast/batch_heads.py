@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from algorithms.fast import network_heads
-from algorithms.fast.compiling import FASTMATH, Flag, Floats1, Integer, Integers2, helper, inlined
-from algorithms.fast.kernels import Sample
-from algorithms.fast.network_heads import VALUE, atoms_of
-from algorithms.fast.tiles import apart
+from dgtd.algorithms.fast import network_heads
+from dgtd.algorithms.fast.compiling import FASTMATH, Flag, Floats1, Integer, Integers2, helper, inlined
+from dgtd.algorithms.fast.kernels import Sample
+from dgtd.algorithms.fast.network_heads import VALUE, atoms_of
+from dgtd.algorithms.fast.tiles import apart
 
 
 class Setup(NamedTuple):

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from algorithms.checks import Floats, Integers
-from algorithms.fast import batch_heads
-from algorithms.fast.batch_heads import Setup, Steps
-from algorithms.fast.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, helper, inlined
-from algorithms.fast.elementary import sigmoid
-from algorithms.fast.kernels import RuleFunction, Samples
-from algorithms.fast.network_heads import Atoms
-from algorithms.fast.network_kernels import RELU, SOFTPLUS, TANH, apply_activation
-from algorithms.fast.tiles import product
-from algorithms.replay import Transitions
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.fast import batch_heads
+from dgtd.algorithms.fast.batch_heads import Setup, Steps
+from dgtd.algorithms.fast.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, helper, inlined
+from dgtd.algorithms.fast.elementary import sigmoid
+from dgtd.algorithms.fast.kernels import RuleFunction, Samples
+from dgtd.algorithms.fast.network_heads import Atoms
+from dgtd.algorithms.fast.network_kernels import RELU, SOFTPLUS, TANH, apply_activation
+from dgtd.algorithms.fast.tiles import product
+from dgtd.algorithms.replay import Transitions
 
 
 class Layout(NamedTuple):

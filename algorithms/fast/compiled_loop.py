@@ -17,13 +17,13 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.checks import Floats, Integers, finite, integers, shape, whole
-from algorithms.fast import kernels
-from algorithms.formulas import rewired
-from algorithms.rule import Rule
-from algorithms.stepping import Constant, Schedule, check_steps
-from algorithms.table import Sampler, TransitionTable
-from algorithms.targets import Affine
+from dgtd.algorithms.checks import Floats, Integers, finite, integers, shape, whole
+from dgtd.algorithms.fast import kernels
+from dgtd.algorithms.formulas import rewired
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.stepping import Constant, Schedule, check_steps
+from dgtd.algorithms.table import Sampler, TransitionTable
+from dgtd.algorithms.targets import Affine
 
 SHORT = 2_000_000  # parameter updates in total, a few milliseconds: below it, starting threads costs more than it saves
 

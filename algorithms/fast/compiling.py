@@ -21,7 +21,7 @@ from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats, Integers
+from dgtd.algorithms.checks import Floats, Integers
 
 # `reassoc` lets LLVM vectorise dot products. NaN and infinity keep their meaning: divergence is data.
 FASTMATH = {"reassoc", "contract", "nsz"}
@@ -137,7 +137,7 @@ def cache_folder() -> Path:
 
 def has_compiled(source: bytes) -> bool:
     """Whether a module may have compiled functions."""
-    return b"numba" in source or b"algorithms.fast.compiling" in source
+    return b"numba" in source or b"dgtd.algorithms.fast.compiling" in source
 
 
 @cache

@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from algorithms.fast.compiling import inlined
+from dgtd.algorithms.fast.compiling import inlined
 
 EXACT = {"contract", "nsz"}  # fastmath flags that keep the rounding trick
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: a number added to it is rounded, and stands in its last bits

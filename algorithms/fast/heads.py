@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from algorithms.stepping import check_steps
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, Shift, ValueTarget
+from dgtd.algorithms.stepping import check_steps
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, Shift, ValueTarget
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from algorithms.fast.compiling import (
+from dgtd.algorithms.fast.compiling import (
     FASTMATH,
     Flag,
     Floats1,
@@ -28,7 +28,7 @@ from algorithms.fast.compiling import (
     helper,
     inlined,
 )  # fmt: skip
-from algorithms.streams import Sampling, draw
+from dgtd.algorithms.streams import Sampling, draw
 
 THREE = types.UniTuple(types.float64, 3)
 RULE_SIGNATURE = THREE(types.float64, types.float64, types.float64)

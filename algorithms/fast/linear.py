@@ -9,12 +9,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, finite, shape
-from algorithms.fast import kernels
-from algorithms.fast.compiled_loop import CompiledLoop, rule_as_data
-from algorithms.rule import Rule
-from algorithms.table import Batch, TransitionTable
-from algorithms.targets import Affine
+from dgtd.algorithms.checks import Floats, finite, shape
+from dgtd.algorithms.fast import kernels
+from dgtd.algorithms.fast.compiled_loop import CompiledLoop, rule_as_data
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.table import Batch, TransitionTable
+from dgtd.algorithms.targets import Affine
 
 
 class LinearEngine(CompiledLoop):

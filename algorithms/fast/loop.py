@@ -10,13 +10,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from algorithms.checks import Integers, finite, integers, shape, whole
-from algorithms.fast.heads import TensorBatch
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.module import ModuleEngine
-from algorithms.stepping import Constant, Schedule, check_steps
-from algorithms.table import Sampler, TransitionTable
-from algorithms.targets import Affine
+from dgtd.algorithms.checks import Integers, finite, integers, shape, whole
+from dgtd.algorithms.fast.heads import TensorBatch
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.stepping import Constant, Schedule, check_steps
+from dgtd.algorithms.table import Sampler, TransitionTable
+from dgtd.algorithms.targets import Affine
 
 CHUNK = 256  # steps drawn at once: the sampler is compiled, and a call costs more than a draw
 

@@ -25,15 +25,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.checks import Floats
-from algorithms.fast.activations import activation
-from algorithms.fast.heads import Head, TensorBatch, step_factors
-from algorithms.fast.network_batches import Lesson, OneTransition, Update, as_one_vector, one_vector
-from algorithms.fast.small import Layered, Shape, SmallEngine, has_compiled_head
-from algorithms.rule import Rule
-from algorithms.step import Parts, temporal_difference
-from algorithms.table import Batch
-from algorithms.targets import Target
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.activations import activation
+from dgtd.algorithms.fast.heads import Head, TensorBatch, step_factors
+from dgtd.algorithms.fast.network_batches import Lesson, OneTransition, Update, as_one_vector, one_vector
+from dgtd.algorithms.fast.small import Layered, Shape, SmallEngine, has_compiled_head
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.step import Parts, temporal_difference
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import Target
 
 Weights = list[Tensor]
 # (layer, inputs and cotangents whose product is G_θ, inputs and cotangents whose product is G_w)

@@ -13,12 +13,12 @@ from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._pytree import tree_leaves
 
-from algorithms.checks import at_least
-from algorithms.fast.heads import TensorBatch, step_factors
-from algorithms.rule import Rule
-from algorithms.step import Parameters, Parts, detached, parts_of, prediction_and_tangent, weighed
-from algorithms.table import Batch
-from algorithms.targets import Shift
+from dgtd.algorithms.checks import at_least
+from dgtd.algorithms.fast.heads import TensorBatch, step_factors
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.step import Parameters, Parts, detached, parts_of, prediction_and_tangent, weighed
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import Shift
 
 AFTER = 60  # calls with the same shapes; a trace takes as long as 60 of them
 

@@ -13,15 +13,15 @@ import torch
 from numba import types
 from torch import Tensor
 
-from algorithms.checks import Floats, Integers, finite
-from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.fast.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
-from algorithms.fast.heads import TensorBatch
-from algorithms.fast.kernels import Lookup, RuleFunction, Sample, Samples, project
-from algorithms.fast.network_heads import at_the_head, atoms_of
-from algorithms.fast.network_kernels import Network, collect, descend, forward, room, units_of
-from algorithms.fast.small import SmallEngine
-from algorithms.stepping import check_steps
+from dgtd.algorithms.checks import Floats, Integers, finite
+from dgtd.algorithms.fast.compiled_loop import rule_as_data
+from dgtd.algorithms.fast.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
+from dgtd.algorithms.fast.heads import TensorBatch
+from dgtd.algorithms.fast.kernels import Lookup, RuleFunction, Sample, Samples, project
+from dgtd.algorithms.fast.network_heads import at_the_head, atoms_of
+from dgtd.algorithms.fast.network_kernels import Network, collect, descend, forward, room, units_of
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.stepping import check_steps
 
 
 class Update(NamedTuple):
@@ -128,7 +128,7 @@ def learner_for(engine: SmallEngine, batch: int) -> Learner:
     """The faster one for lessons of `batch` transitions."""
     if batch == 1 or engine.weights * batch <= LARGEST_COMPILED:
         return BatchLearner(engine)
-    from algorithms.fast.mlp import TorchLearner  # mlp.py imports this module, and torch: a second
+    from dgtd.algorithms.fast.mlp import TorchLearner  # mlp.py imports this module, and torch: a second
 
     return TorchLearner(engine)
 

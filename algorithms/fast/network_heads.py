@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.fast.compiling import FASTMATH, Reals1, helper, inlined
-from algorithms.fast.elementary import EXACT, exp
+from dgtd.algorithms.fast.compiling import FASTMATH, Reals1, helper, inlined
+from dgtd.algorithms.fast.elementary import EXACT, exp
 
 VALUE, CDF, PINNED = range(3)
 GREEDY = -1

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.fast.compiling import (
+from dgtd.algorithms.fast.activations import ACTIVATIONS
+from dgtd.algorithms.fast.compiling import (
     FASTMATH,
     Flag,
     Floats1,
@@ -30,8 +30,8 @@ from algorithms.fast.compiling import (
     helper,
     inlined,
 )
-from algorithms.fast.elementary import EXACT, sigmoid, tanh
-from algorithms.fast.kernels import (
+from dgtd.algorithms.fast.elementary import EXACT, sigmoid, tanh
+from dgtd.algorithms.fast.kernels import (
     Lanes,
     Lookup,
     Moves,
@@ -43,8 +43,8 @@ from algorithms.fast.kernels import (
     project,
     write_due,
 )
-from algorithms.fast.network_heads import Atoms, at_the_head, atoms_of
-from algorithms.streams import Sampling, draw
+from dgtd.algorithms.fast.network_heads import Atoms, at_the_head, atoms_of
+from dgtd.algorithms.streams import Sampling, draw
 
 TANH, RELU, SILU, SOFTPLUS = map(ACTIVATIONS.index, ("tanh", "relu", "silu", "softplus"))
 

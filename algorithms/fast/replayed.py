@@ -14,21 +14,22 @@ import numpy as np
 import torch
 from torch.func import functional_call, vmap
 
-from algorithms.checks import Floats, look_up
-from algorithms.fast import acting, batch_heads, network_heads
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.fast.batch_passes import BatchPass
-from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.fast.heads import TensorBatch
-from algorithms.fast.kernels import Samples
-from algorithms.fast.mlp import MlpEngine, Weights
-from algorithms.fast.module import ModuleEngine, Parameters, drawing_from
-from algorithms.fast.network_batches import Kept
-from algorithms.fast.small import Shape
-from algorithms.replay import Transitions
-from algorithms.rule import Rule, uses
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, Target
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast import acting, batch_heads, network_heads
+from dgtd.algorithms.fast.activations import ACTIVATIONS
+from dgtd.algorithms.fast.batch_passes import BatchPass
+from dgtd.algorithms.fast.compiled_loop import rule_as_data
+from dgtd.algorithms.fast.heads import TensorBatch
+from dgtd.algorithms.fast.kernels import Samples
+from dgtd.algorithms.fast.mlp import MlpEngine, Weights
+from dgtd.algorithms.fast.module import ModuleEngine, Parameters, drawing_from
+from dgtd.algorithms.fast.network_batches import Kept
+from dgtd.algorithms.fast.small import Shape
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.replay import Transitions
+from dgtd.algorithms.rule import Rule, uses
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, Target
 
 METRICS = ("cramer", "kl")
 _NOTHING = np.zeros((0, 0))  # instead of inputs, which a batch brings

@@ -16,15 +16,16 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from algorithms.checks import Floats, at_least, finite, look_up, shape
-from algorithms.fast import kernels, network_heads, network_kernels
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.fast.compiled_loop import CompiledLoop
-from algorithms.fast.linear import batch_as_data
-from algorithms.rule import Rule
-from algorithms.stepping import check_steps
-from algorithms.table import Batch, TransitionTable
-from algorithms.targets import CdfTarget, Target, ValueTarget
+from dgtd.algorithms.checks import Floats, at_least, finite, shape
+from dgtd.algorithms.fast import kernels, network_heads, network_kernels
+from dgtd.algorithms.fast.activations import ACTIVATIONS
+from dgtd.algorithms.fast.compiled_loop import CompiledLoop
+from dgtd.algorithms.fast.linear import batch_as_data
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.stepping import check_steps
+from dgtd.algorithms.table import Batch, TransitionTable
+from dgtd.algorithms.targets import CdfTarget, Target, ValueTarget
 
 
 class Shape(TypedDict, total=False):

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from algorithms.fast.compiling import FASTMATH, helper, inlined
+from dgtd.algorithms.fast.compiling import FASTMATH, helper, inlined
 
 ROWS = 4
 _FUSED = ("contract", "nsz")

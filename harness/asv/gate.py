@@ -1,7 +1,7 @@
 """`make asv-compare`: a gate on two commits, measured by asv, base and head in turns.
 
 Exact numbers (`track_*`) must not grow at all, times by no more than a factor, a process's memory by no more than 5 %
-(`harness.asv.regressions`). What is unclear because of noise is measured again, alone, up to four times in total.
+(`dgtd.harness.asv.regressions`). What is unclear because of noise is measured again, alone, up to four times in total.
 
 asv's own exit codes do not distinguish a regression from a failed build, and its `compare` always exits 0. The gate
 has one exit code per outcome.
@@ -21,7 +21,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from harness.asv.regressions import FACTOR, Code, Key, Report, Side, judge, kind_of, shown
+from dgtd.harness.asv.regressions import FACTOR, Code, Key, Report, Side, judge, kind_of, shown
 
 TURNS = ("base", "head", "head", "base")
 LOOKS = 4
@@ -172,9 +172,7 @@ def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
 def main(arguments: list[str] | None = None) -> int:
     codes = "exit codes:\n" + "\n".join(f"  {code:d}  {code.words}" for code in Code)
     layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="python -m harness.gate", description=__doc__, epilog=codes, formatter_class=layout
-    )
+    parser = argparse.ArgumentParser(prog="dgtd gate", description=__doc__, epilog=codes, formatter_class=layout)
     parser.add_argument("base", help="commit to compare with")
     parser.add_argument("head", nargs="?", default="HEAD", help="commit to judge")
     parser.add_argument(

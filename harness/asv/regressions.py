@@ -1,4 +1,4 @@
-"""Judge the numbers of two commits: has anything grown? `harness.asv.gate` measures them.
+"""Judge the numbers of two commits: has anything grown? `dgtd.harness.asv.gate` measures them.
 
 Exact numbers must not grow at all, nor differ between a commit's turns. Times are judged by the fastest turn of a side,
 once a second turn is close to it: a busy period can hide a slow-down, or look like one. peakmem is the memory of the

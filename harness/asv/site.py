@@ -1,6 +1,6 @@
 """Make asv's site work offline: copy the scripts that it loads from other servers into it.
 
-    python -m harness.asv.site .asv/html
+    python -m dgtd.harness.asv.site .asv/html
 
 npm downloads them as packages. Without npm the site is left as asv made it, and needs the network to show
 its graphs.

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from harness.commands.options import RESUME, Where
-from harness.runs.driver import execute
+from dgtd.harness.commands.options import RESUME, Where
+from dgtd.harness.runs.driver import execute
 
 EVERY = 5.0  # seconds between plain lines
 COMPILING = "compiling, once (some 20 s an engine)"
@@ -49,7 +49,7 @@ class Ticker:
 
 def compiled_before() -> bool:
     """Whether a process of this version has kept compiled code."""
-    from algorithms.fast.compiling import cache_folder, source_stamp
+    from dgtd.algorithms.fast.compiling import cache_folder, source_stamp
 
     return any(cache_folder().glob(f"kernels-{source_stamp()[:16]}/*.nbc"))
 
@@ -72,9 +72,9 @@ def progress(what: str) -> Iterator[Ticker]:
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harness.runs.job import Job
-    from harness.runs.spec import Request
-    from harness.runs.store import Store
+    from dgtd.harness.runs.job import Job
+    from dgtd.harness.runs.spec import Request
+    from dgtd.harness.runs.store import Store
 
 
 def carried_out(what: str, requests: list[Request], results: Store, where: Where, jobs: Iterable[Job] = ()) -> bool:

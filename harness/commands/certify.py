@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from algorithms.rules import find_rule
-from harness.commands.output import AsJson, print_json, print_table, say
-from harness.oracle.certificates import certify as compute
-from harness.plugins import find_problem
+from dgtd.algorithms.rules import find_rule
+from dgtd.harness.commands.output import AsJson, print_json, print_table, say
+from dgtd.harness.oracle.certificates import certify as compute
+from dgtd.harness.plugins import find_problem
 
 LYAPUNOV = "growth per step of almost every path, 99.9 % interval; above 0, paths diverge"
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import typer
 
-from harness.commands.carry_out import carried_out, progress
-from harness.commands.options import (
+from dgtd.harness.commands.carry_out import carried_out, progress
+from dgtd.harness.commands.options import (
     INTERRUPTED,
     ActingOptions,
     PredictorText,
@@ -24,22 +24,22 @@ from harness.commands.options import (
     numbers,
     runs_lanes,
 )
-from harness.commands.output import AsJson, open_store, plain, print_json, print_table, save_json, say, tell
-from harness.experiment import agreement
-from harness.experiment.across import across
-from harness.experiment.across import as_dict as across_as_dict
-from harness.experiment.comparison import ALPHA, Comparison, Entry, as_dict, undecidable
-from harness.experiment.comparison import compare as compared
-from harness.experiment.exact import add_exact, exact_jobs
-from harness.experiment.experiment import Choices, Experiment, entrants
-from harness.experiment.search import Grid, kind_at
-from harness.judging.statistics import median_interval
-from harness.places.place import find_place
-from harness.report import page as pages
-from harness.report.sections import page, summary
-from harness.report.words import answer, sparkline
-from harness.runs.predictors import parse
-from harness.runs.store import Store
+from dgtd.harness.commands.output import AsJson, open_store, plain, print_json, print_table, save_json, say, tell
+from dgtd.harness.experiment import agreement
+from dgtd.harness.experiment.across import across
+from dgtd.harness.experiment.across import as_dict as across_as_dict
+from dgtd.harness.experiment.comparison import ALPHA, Comparison, Entry, as_dict, undecidable
+from dgtd.harness.experiment.comparison import compare as compared
+from dgtd.harness.experiment.exact import add_exact, exact_jobs
+from dgtd.harness.experiment.experiment import Choices, Experiment, entrants
+from dgtd.harness.experiment.search import Grid, kind_at, kind_of
+from dgtd.harness.judging.statistics import median_interval
+from dgtd.harness.places.place import find_place
+from dgtd.harness.report import page as pages
+from dgtd.harness.report.sections import page, summary
+from dgtd.harness.report.words import answer, sparkline
+from dgtd.harness.runs.predictors import parse
+from dgtd.harness.runs.store import Store
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
@@ -73,17 +73,20 @@ def compare(
     seed: int = typer.Option(0, help="Root of every stream."),
     out: Path = OutFolder,
     predictor: str | None = PredictorText,
-    learner: str = typer.Option("", help="In a world: agent, or policy-iteration (with replay); or a trainer's name."),
+    learner: str | None = typer.Option(
+        None, help="In a world: agent, or policy-iteration (with replay); or a trainer's name."
+    ),
     threshold: float | None = typer.Option(
         None, help="In a world: count the steps to this return. Otherwise: half-way to what the best agent earns."
     ),
     as_json: bool = AsJson,
 ) -> int:
     """Compare rules and their distributional forms on problems, or agents in worlds; step sizes by a sweep."""
+    kind = kind_of(learner)
     experiment = Experiment(
         split(problems), entrants(split(rules), split(targets)), steps, seeds, atoms, projection, schedule, seed, alpha,
-        beta, grid(alphas, ratios, beta, learner, split(problems)),
-        predictor=None if predictor is None else parse(predictor), kind=learner, settings=acting.settings,
+        beta, grid(alphas, ratios, beta, kind, split(problems)),
+        predictor=None if predictor is None else parse(predictor), kind=kind, settings=acting.settings,
         states=acting.observations, threshold=threshold,
     )  # fmt: skip
     if not experiment.in_worlds:

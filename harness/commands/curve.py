@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from harness.commands.carry_out import progress
-from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
-from harness.experiment.agreement import standard_errors_away
-from harness.oracle.lstd import lstd
-from harness.oracle.moments import Moments
-from harness.plugins import find_problem
-from harness.report.drawing import Figure, Panel, check_picture, save
-from harness.report.exact_lines import LSTD
-from harness.runs.driver import execute
-from harness.runs.rule_files import reference, resolve
-from harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec, StepSchedule, log_times
+from dgtd.harness.commands.carry_out import progress
+from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
+from dgtd.harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
+from dgtd.harness.experiment.agreement import standard_errors_away
+from dgtd.harness.oracle.lstd import lstd
+from dgtd.harness.oracle.moments import Moments
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.report.drawing import Figure, Panel, check_picture, save
+from dgtd.harness.report.exact_lines import LSTD
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.rule_files import reference, resolve
+from dgtd.harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec, StepSchedule, log_times
 
 if TYPE_CHECKING:
-    from harness.oracle.lstd import Lstd
-    from harness.oracle.moments import Expected
-    from harness.runs.lanes import Lanes
-    from harness.runs.spec import Request
+    from dgtd.harness.oracle.lstd import Lstd
+    from dgtd.harness.oracle.moments import Expected
+    from dgtd.harness.runs.lanes import Lanes
+    from dgtd.harness.runs.spec import Request
 
 Plot = typer.Option(
     None, "--plot", help="Draw the curves to this file (png, pdf or svg).", parser=a_path, metavar="PATH"

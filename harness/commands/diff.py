@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.output import AsJson, print_json, print_table, say
+from dgtd.harness.commands.output import AsJson, print_json, print_table, say
 
 CLOSE = 1e-9  # as a share: what another processor may change
 

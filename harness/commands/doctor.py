@@ -7,11 +7,11 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from algorithms.fast.linear import directions
-from algorithms.rules import gtd2
-from harness.commands.output import AsJson, print_json, print_table
-from harness.oracle.objectives import Objective, linear
-from harness.oracle.theorem import small_problem
+from dgtd.algorithms.fast.linear import directions
+from dgtd.algorithms.rules import gtd2
+from dgtd.harness.commands.output import AsJson, print_json, print_table
+from dgtd.harness.oracle.objectives import Objective, linear
+from dgtd.harness.oracle.theorem import small_problem
 
 PACKAGES = (
     "dgtd-bench",

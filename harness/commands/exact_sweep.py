@@ -6,21 +6,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.commands.carry_out import progress
-from harness.commands.options import INTERRUPTED, RESUME, Where
-from harness.commands.output import open_store, print_json, print_table, say, tell
-from harness.experiment.exact import column_jobs, map_of, optimum_job
-from harness.experiment.zones import FINE, Zones, zone_jobs
-from harness.oracle.certificates import Class
-from harness.report.drawing import Figure, Panel, check_picture, save
-from harness.report.exact_lines import boundary, zones_figure
-from harness.runs.driver import execute
-from harness.runs.rule_files import reference, resolve
-from harness.runs.store import LaneError
+from dgtd.harness.commands.carry_out import progress
+from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where
+from dgtd.harness.commands.output import open_store, print_json, print_table, say, tell
+from dgtd.harness.experiment.exact import column_jobs, map_of, optimum_job
+from dgtd.harness.experiment.zones import FINE, Zones, zone_jobs
+from dgtd.harness.oracle.certificates import Class
+from dgtd.harness.report.drawing import Figure, Panel, check_picture, save
+from dgtd.harness.report.exact_lines import boundary, zones_figure
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.rule_files import reference, resolve
+from dgtd.harness.runs.store import LaneError
 
 if TYPE_CHECKING:
-    from harness.experiment.exact import Map, Setting
-    from harness.experiment.search import Grid
+    from dgtd.harness.experiment.exact import Map, Setting
+    from dgtd.harness.experiment.search import Grid
 
 MARK = "×"  # second moments beyond all bounds
 MARKS = {"heavy-tailed": "1", "diverging": "x", "marginal": "."}  # what a picture shows of the certificate
@@ -120,7 +120,7 @@ def _plot(found: Map, best: dict[str, float], words: str, path: Path) -> None:
 
 
 if TYPE_CHECKING:
-    from harness.experiment.search import Grid
+    from dgtd.harness.experiment.search import Grid
 
 
 def zone_map(

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from algorithms.checks import unknown
-from algorithms.targets import CdfTarget, target_class
-from harness.commands.options import StorePath, a_path
-from harness.commands.output import check_file, open_to_read, say, stdout
-from harness.experiment.comparison import ALPHA, NAMES
-from harness.experiment.search import SWEEP_SEED
-from harness.judging.statistics import median_interval
-from harness.runs.spec import RunSpec
-from harness.runs.store import settings_of
-from harness.runs.trainers.trainer import trainer_of
+from dgtd.algorithms.names import unknown
+from dgtd.algorithms.targets import CdfTarget, target_class
+from dgtd.harness.commands.options import StorePath, a_path
+from dgtd.harness.commands.output import check_file, open_to_read, say, stdout
+from dgtd.harness.experiment.comparison import ALPHA, NAMES
+from dgtd.harness.experiment.search import SWEEP_SEED
+from dgtd.harness.judging.statistics import median_interval
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.store import settings_of
+from dgtd.harness.runs.trainers.trainer import trainer_of
 
 if TYPE_CHECKING:
-    from harness.runs.store import Store
+    from dgtd.harness.runs.store import Store
 
 FORMATS = ("csv", "parquet", "latex")
 Out = typer.Option(

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from algorithms.checks import unknown
-from harness.commands.carry_out import progress
-from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, open_store, plain, print_json, print_table, say
-from harness.judging.claims import Setting
-from harness.judging.ledger import Workshop, exit_code, judge, needs_of, setting_for
-from harness.plugins import answering, installed
-from harness.report import page as pages
-from harness.report.paper import Shown, page
+from dgtd.algorithms.names import unknown
+from dgtd.harness.commands.carry_out import progress
+from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
+from dgtd.harness.commands.output import AsJson, open_store, plain, print_json, print_table, say
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.ledger import Workshop, exit_code, judge, needs_of, setting_for
+from dgtd.harness.plugins import answering, installed
+from dgtd.harness.report import page as pages
+from dgtd.harness.report.paper import Shown, page
 
 if TYPE_CHECKING:
-    from harness.report.paper import PaperFigure, Shown
+    from dgtd.harness.report.paper import PaperFigure, Shown
 
 OutFolder = typer.Option(
     Path("results/figures"), "--out", help="Folder for report.html, figures.json and figures/.", parser=a_path,

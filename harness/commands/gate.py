@@ -6,9 +6,9 @@ import contextlib
 
 import typer
 
-from harness.asv.gate import run
-from harness.asv.regressions import FACTOR
-from harness.commands.output import stdout
+from dgtd.harness.asv.gate import run
+from dgtd.harness.asv.regressions import FACTOR
+from dgtd.harness.commands.output import stdout
 
 
 def gate(

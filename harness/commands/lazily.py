@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from harness.commands.output import Command
+from dgtd.harness.commands.output import Command
 
 # name → (what it is in its module, its one line of help). Those with an `app` have commands of their own.
 COMMANDS = {
@@ -44,7 +44,7 @@ class Lazily(typer.core.TyperGroup):
         """The command, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"harness.commands.{MODULES.get(cmd_name, cmd_name)}")
+        module = import_module(f"dgtd.harness.commands.{MODULES.get(cmd_name, cmd_name)}")
         found = getattr(module, COMMANDS[cmd_name][0])
         if isinstance(found, typer.Typer):
             made: Any = typer.main.get_group(found)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from harness.commands.output import Command, say
+from dgtd.harness.commands.output import Command, say
 
 app = typer.Typer(help="A rule, problem, world, trainer or suite to start from.", no_args_is_help=True)
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -54,7 +54,7 @@ def _checked(name: str) -> str:
 
     if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii():
         raise ValueError(f"name must be letters, digits and underscores, and no word of Python's, got {name!r}")
-    if name in sys.stdlib_module_names or name in ("algorithms", "harness", "suites"):
+    if name in sys.stdlib_module_names or name == "dgtd":
         raise ValueError(f"name {name!r} is a module that exists already: take another")
     return name
 

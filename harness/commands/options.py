@@ -47,14 +47,14 @@ class Where:
     store: Path = StorePath
 
     def __post_init__(self) -> None:
-        from harness.runs.timeouts import check_timeout
+        from dgtd.harness.runs.timeouts import check_timeout
 
         check_timeout(self.timeout)
 
     @property
     def make(self) -> Callable[[], Executor]:
         """What makes the executor."""
-        from harness.runs.executors import executor_maker
+        from dgtd.harness.runs.executors import executor_maker
 
         return executor_maker(self.executor, self.workers, self.scheduler)
 

@@ -17,8 +17,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from harness.judging.conformance import Complaint
-    from harness.runs.store import Store
+    from dgtd.harness.judging.conformance import Complaint
+    from dgtd.harness.runs.store import Store
 
 AsJson = typer.Option(False, "--json", help="Print JSON, and nothing else, on stdout.")
 PIPED = 140  # columns of a table that goes into a file or a pipe, if COLUMNS says nothing
@@ -87,7 +87,7 @@ def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: 
     """A table that fits the terminal. Cells are text as it stands: a name may look like markup."""
     from rich.text import Text
 
-    from harness.commands.tables import tables
+    from dgtd.harness.commands.tables import tables
 
     console = _console()
     cells = [[printable(cell) for cell in row] for row in rows]
@@ -97,7 +97,7 @@ def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: 
 
 def tell(text: str) -> None:
     """Sentences on stdout, wrapped at words for whoever reads them on a terminal."""
-    from harness.commands.tables import lines_of
+    from dgtd.harness.commands.tables import lines_of
 
     console = _console()
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else None
@@ -119,7 +119,7 @@ def _console() -> Console:
 @contextmanager
 def open_store(path: Path) -> Iterator[Store]:
     """The store; a damaged one, or one of another version, is an error by name."""
-    from harness.runs.store import Store
+    from dgtd.harness.runs.store import Store
 
     with Store(path) as store:
         yield store
@@ -128,8 +128,8 @@ def open_store(path: Path) -> Iterator[Store]:
 @contextmanager
 def open_to_read(path: Path) -> Iterator[Store]:
     """A store that must be there, and is not changed: the medium may be read-only."""
-    from harness.runs.database import StoreError
-    from harness.runs.store import Store
+    from dgtd.harness.runs.database import StoreError
+    from dgtd.harness.runs.store import Store
 
     if not path.exists():
         raise ValueError(f"no store {str(path)!r}: `dgtd run` makes one")

@@ -7,13 +7,13 @@ from typing import Any
 
 import typer
 
-from harness.commands.options import a_path
-from harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell, tell_complaints
-from harness.judging.conformance import examine_problem
-from harness.oracle.problem import facts_of
-from harness.plugins import find_problem, installed
-from harness.report.drawing import check_picture
-from harness.report.problems import draw
+from dgtd.harness.commands.options import a_path
+from dgtd.harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell, tell_complaints
+from dgtd.harness.judging.conformance import examine_problem
+from dgtd.harness.oracle.objectives import facts_of
+from dgtd.harness.plugins import find_problem, installed
+from dgtd.harness.report.drawing import check_picture
+from dgtd.harness.report.problems import draw
 
 Plot = typer.Option(
     None, "--plot", help="Draw the states, their values and the return's law to this file.", parser=a_path,

@@ -6,10 +6,10 @@ from typing import Any
 
 import typer
 
-from algorithms.rules import FAMILIES, RULES, find_rule
-from harness.commands.output import AsJson, Command, print_json, print_table, say, tell_complaints
-from harness.judging.conformance import examine
-from harness.runs.rule_files import reference, resolve
+from dgtd.algorithms.rules import FAMILIES, RULES, find_rule
+from dgtd.harness.commands.output import AsJson, Command, print_json, print_table, say, tell_complaints
+from dgtd.harness.judging.conformance import examine
+from dgtd.harness.runs.rule_files import reference, resolve
 
 app = typer.Typer(help="The update rules.", no_args_is_help=True)
 

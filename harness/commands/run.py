@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import typer
 
-from algorithms.rules import PUBLISHED
-from harness.commands.carry_out import progress
-from harness.commands.options import (
+from dgtd.algorithms.rules import PUBLISHED
+from dgtd.harness.commands.carry_out import progress
+from dgtd.harness.commands.options import (
     INTERRUPTED,
     RESUME,
     ActingOptions,
@@ -20,7 +20,7 @@ from harness.commands.options import (
     Where,
     runs_lanes,
 )
-from harness.commands.output import (
+from dgtd.harness.commands.output import (
     AsJson,
     open_store,
     open_to_read,
@@ -28,18 +28,18 @@ from harness.commands.output import (
     print_table,
     say,
 )
-from harness.experiment.search import learner as learner_of
-from harness.experiment.search import run_spec
-from harness.oracle.metrics import Score
-from harness.places.place import find_place
-from harness.places.world import find_world
-from harness.runs.driver import execute
-from harness.runs.fingerprint import run_hash
-from harness.runs.lanes import Lanes
-from harness.runs.predictors import parse, shown
-from harness.runs.spec import Request, RunSpec, StepSchedule
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import trainer_of
+from dgtd.harness.experiment.search import kind_of, run_spec
+from dgtd.harness.experiment.search import learner as learner_of
+from dgtd.harness.oracle.metrics import Score
+from dgtd.harness.places.place import find_place
+from dgtd.harness.places.world import find_world
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.predictors import parse, shown
+from dgtd.harness.runs.spec import Request, RunSpec, StepSchedule
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import trainer_of
 
 
 @runs_lanes
@@ -62,7 +62,9 @@ def run(
     schedule: str = typer.Option("constant", help="Step sizes, not of agents: constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     predictor: str | None = PredictorText,
-    learner: str = typer.Option("", help="In a world: agent, or policy-iteration (SGD, online); or a trainer's name."),
+    learner: str | None = typer.Option(
+        None, help="In a world: agent, or policy-iteration (SGD, online); or a trainer's name."
+    ),
     episodes: int | None = typer.Option(None, help="Policy iteration: episodes until the next policy (20)."),
     frozen: int | None = typer.Option(None, help="Agents: steps until the copy that they bootstrap from is renewed."),
     metric: str | None = typer.Option(None, help="Agents: cramer, or kl as in C51."),
@@ -77,13 +79,17 @@ def run(
     }  # fmt: skip
     settings = acting.settings | {name: value for name, value in words.items() if value is not None}
     chosen = None if predictor is None else parse(predictor)
-    acts = (find_world(problem) if rule in PUBLISHED or learner else find_place(problem)).acts
+    kind = kind_of(learner)
+    acts = (
+        find_world(problem) if rule in PUBLISHED or kind in ("agent", "policy-iteration") else find_place(problem)
+    ).acts
     own = PUBLISHED[rule].target if rule in PUBLISHED else "value"
     if rule in PUBLISHED and target not in (None, own):
         raise ValueError(f"target of {rule!r} is {own!r}, got {target!r}")
     made = learner_of(
-        learner, rule, problem, target=target or own, alpha=alpha, beta=beta, atoms=atoms, projection=projection,
-        predictor=chosen, schedule=StepSchedule(schedule), cohort=min(10, seeds) if acts else None, **settings,
+        kind, rule, problem, target=own if target is None else target, alpha=alpha, beta=beta, atoms=atoms,
+        projection=projection, predictor=chosen, schedule=StepSchedule(schedule),
+        cohort=min(10, seeds) if acts else None, **settings,
     )  # fmt: skip
     spec = run_spec(problem, made, steps, seed, states=acting.observations)
     trainer_of(spec)  # what can't run is said before anything does

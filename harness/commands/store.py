@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from harness.commands.options import StorePath
-from harness.commands.output import AsJson, Command, open_to_read, print_json, say
-from harness.runs.checkpoints import Checkpoints
-from harness.runs.database import SCHEMA, size_of
+from dgtd.harness.commands.options import StorePath
+from dgtd.harness.commands.output import AsJson, Command, open_to_read, print_json, say
+from dgtd.harness.runs.checkpoints import Checkpoints
+from dgtd.harness.runs.database import SCHEMA, size_of
 
 app = typer.Typer(help="The file that results live in: info, check, backup, clean.", no_args_is_help=True)
 DAMAGED = 1

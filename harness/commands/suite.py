@@ -8,14 +8,23 @@ from typing import Any
 
 import typer
 
-from algorithms.checks import unknown
-from harness.commands.carry_out import progress
-from harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, check_file, open_store, print_json, print_table, say, tell, tell_complaints
-from harness.judging.claims import Setting
-from harness.judging.conformance import examine, examine_suite
-from harness.judging.estimate import estimate
-from harness.judging.ledger import (
+from dgtd.algorithms.names import unknown
+from dgtd.harness.commands.carry_out import progress
+from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
+from dgtd.harness.commands.output import (
+    AsJson,
+    check_file,
+    open_store,
+    print_json,
+    print_table,
+    say,
+    tell,
+    tell_complaints,
+)
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.conformance import examine, examine_suite
+from dgtd.harness.judging.estimate import estimate
+from dgtd.harness.judging.ledger import (
     Workshop,
     collect,
     counts,
@@ -26,8 +35,8 @@ from harness.judging.ledger import (
     needs_of,
     setting_for,
 )
-from harness.report.document import as_document, as_junit, as_markdown, draw_all
-from harness.runs.rule_files import reference, resolve
+from dgtd.harness.report.document import as_document, as_junit, as_markdown, draw_all
+from dgtd.harness.runs.rule_files import reference, resolve
 
 Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.", parser=a_path, metavar="PATH")
 Markdown = typer.Option(

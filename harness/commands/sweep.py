@@ -7,21 +7,21 @@ from pathlib import Path
 
 import typer
 
-from harness.commands.carry_out import carried_out
-from harness.commands.compare import grid, search, split
-from harness.commands.exact_sweep import exact_sweep
-from harness.commands.exact_sweep import zone_map as draw_map
-from harness.commands.options import INTERRUPTED, PredictorText, Where, a_path, runs_lanes
-from harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
-from harness.experiment.comparison import ALPHA, NAMES, Comparison, as_dict, compare
-from harness.experiment.exact import Setting
-from harness.experiment.experiment import Experiment, entrants
-from harness.experiment.search import CHOICE, Grid
-from harness.judging.statistics import lanes_for_median, median_interval
-from harness.report.drawing import check_picture, save
-from harness.report.figures import sweep_figure
-from harness.report.words import no_stable_words
-from harness.runs.predictors import parse
+from dgtd.harness.commands.carry_out import carried_out
+from dgtd.harness.commands.compare import grid, search, split
+from dgtd.harness.commands.exact_sweep import exact_sweep
+from dgtd.harness.commands.exact_sweep import zone_map as draw_map
+from dgtd.harness.commands.options import INTERRUPTED, PredictorText, Where, a_path, runs_lanes
+from dgtd.harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
+from dgtd.harness.experiment.comparison import ALPHA, NAMES, Comparison, as_dict, compare
+from dgtd.harness.experiment.exact import Setting
+from dgtd.harness.experiment.experiment import Experiment, entrants
+from dgtd.harness.experiment.search import CHOICE, Grid
+from dgtd.harness.judging.statistics import lanes_for_median, median_interval
+from dgtd.harness.report.drawing import check_picture, save
+from dgtd.harness.report.figures import sweep_figure
+from dgtd.harness.report.words import no_stable_words
+from dgtd.harness.runs.predictors import parse
 
 Plot = typer.Option(
     None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).", parser=a_path, metavar="PATH"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from algorithms.streams import generator, lane_streams
-from harness.commands.options import a_path
-from harness.commands.output import AsJson, Command, print_json, print_table, say, tell
-from harness.places.world import find_world, known_worlds
-from harness.report.drawing import check_picture
+from dgtd.algorithms.streams import generator, lane_streams
+from dgtd.harness.commands.options import a_path
+from dgtd.harness.commands.output import AsJson, Command, print_json, print_table, say, tell
+from dgtd.harness.places.world import find_world, known_worlds
+from dgtd.harness.report.drawing import check_picture
 
 if TYPE_CHECKING:
-    from harness.places.world import WorldInfo
+    from dgtd.harness.places.world import WorldInfo
 
 Plot = typer.Option(None, "--plot", help="Draw a frame to this file (png).", parser=a_path, metavar="PATH")
 app = typer.Typer(help="The worlds that agents act in.", no_args_is_help=True)

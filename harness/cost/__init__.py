@@ -1,5 +1,5 @@
 """What a step costs. `peers` and `work` import torch when they are first asked for: suites are imported without it."""
 
-from algorithms.checks import lazily
+from dgtd.algorithms.names import lazily
 
-__getattr__ = lazily("harness.cost", {"peers": "", "work": ""})
+__getattr__ = lazily(__name__, {"peers": "", "work": ""})

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats
+from dgtd.algorithms.checks import Floats
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.fast.heads import TensorBatch
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.module import ModuleEngine
-from algorithms.rule import Rule
-from algorithms.rules import gtd2
-from algorithms.streams import generators
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, Target, ValueTarget
+from dgtd.algorithms.fast.heads import TensorBatch
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, Target, ValueTarget
 
 
 @dataclass(frozen=True)

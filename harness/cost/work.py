@@ -19,11 +19,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakIdKeyDictionary
 
-from algorithms.fast import elementary, kernels, network_kernels
-from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.fast.small import SmallEngine
-from algorithms.rule import Rule
-from algorithms.targets import Target
+from dgtd.algorithms.fast import elementary, kernels, network_kernels
+from dgtd.algorithms.fast.compiled_loop import rule_as_data
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.targets import Target
 
 # Position of the left factor among the arguments; the right one follows it.
 PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1, "addbmm": 1}

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from harness.experiment.comparison import ALPHA, Comparison, tidy
-from harness.experiment.experiment import Entrant
-from harness.judging.statistics import Interval, iqm_interval, paired
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.experiment.comparison import ALPHA, Comparison, tidy
+from dgtd.harness.experiment.experiment import Entrant
+from dgtd.harness.judging.statistics import Interval, iqm_interval, paired
 
 
 @dataclass(frozen=True)

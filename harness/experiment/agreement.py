@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from algorithms.checks import Floats
-from harness.experiment.exact import METRIC
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.experiment.exact import METRIC
 
 if TYPE_CHECKING:
-    from harness.experiment.comparison import Comparison, Entry
+    from dgtd.harness.experiment.comparison import Comparison, Entry
 
 CHANCE = 0.01  # that lanes of the right expectation leave the band at any checkpoint of any contestant
 ROUNDING = 1e-12

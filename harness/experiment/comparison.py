@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers
-from harness.experiment.agreement import curve_as_dict
-from harness.experiment.experiment import Choices, Entrant, Experiment, steps_to, steps_to_share
-from harness.experiment.search import Choice
-from harness.judging.statistics import (
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.harness.experiment.agreement import curve_as_dict
+from dgtd.harness.experiment.experiment import Choices, Entrant, Experiment, steps_to, steps_to_share
+from dgtd.harness.experiment.search import Choice
+from dgtd.harness.judging.statistics import (
     Interval,
     Paired,
     VarianceRatio,
@@ -23,13 +23,13 @@ from harness.judging.statistics import (
     paired,
     variance_ratio,
 )
-from harness.oracle.lstd import Lstd
-from harness.oracle.metrics import Score
-from harness.places.place import find_place
-from harness.runs.fingerprint import run_hash
-from harness.runs.lanes import Lanes, gone
-from harness.runs.spec import RunSpec
-from harness.runs.store import Store
+from dgtd.harness.oracle.lstd import Lstd
+from dgtd.harness.oracle.metrics import Score
+from dgtd.harness.places.place import find_place
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.lanes import Lanes, gone
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.store import Store
 
 ALPHA = 0.05  # of every interval, and of all winners of one command together
 POWER = 0.8  # of 'about n seeds would tell'

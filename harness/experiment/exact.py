@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.rule import Rule
-from harness.experiment.search import Grid
-from harness.experiment.zones import Zones, small, zones
-from harness.oracle.lstd import lstd
-from harness.oracle.metrics import areas
-from harness.oracle.moments import LARGEST, Moments
-from harness.plugins import find_problem
-from harness.runs.job import Job
-from harness.runs.rule_files import resolve
-from harness.runs.spec import FileRef, PlaceSpec, RunSpec, StepSchedule, log_times
-from harness.runs.store import LaneError, Store
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rule import Rule
+from dgtd.harness.experiment.search import Grid
+from dgtd.harness.experiment.zones import Zones, small, zones
+from dgtd.harness.oracle.lstd import lstd
+from dgtd.harness.oracle.metrics import areas
+from dgtd.harness.oracle.moments import LARGEST, Moments
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import resolve
+from dgtd.harness.runs.spec import FileRef, PlaceSpec, RunSpec, StepSchedule, log_times
+from dgtd.harness.runs.store import LaneError, Store
 
 NARROW = 1.01  # the optimiser stops where step sizes are known within this factor
 METRIC = "rmspbe"
@@ -141,8 +141,8 @@ def optimum_job(rule: FileRef, setting: Setting, start: tuple[float, float]) -> 
 
 
 if TYPE_CHECKING:
-    from harness.experiment.comparison import Comparison
-    from harness.experiment.experiment import Choices, Experiment
+    from dgtd.harness.experiment.comparison import Comparison
+    from dgtd.harness.experiment.experiment import Choices, Experiment
 
 # A curve that would take longer than SECONDS in 50 000 steps is left out, in proportion for other numbers of steps, as
 # lanes are; LEAST is always allowed. So `dgtd compare` by default has the curves of values on Baird's star (4 s each),

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import whole
-from algorithms.rules import PUBLISHED, RULES
-from algorithms.stepping import check_steps
-from algorithms.targets import target_class
-from harness.experiment.search import SWEEP_SEED, Choice, Grid, SweepPoint, kind_at, run_spec
-from harness.oracle.metrics import Score
-from harness.places.place import find_place
-from harness.places.world import find_world, is_world
-from harness.runs.predictors import Words, published
-from harness.runs.rule_files import reference
-from harness.runs.spec import MOST_SEEDS, FileRef, PredictorSpec, Request, RunSpec, States, StepSchedule
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import trainer_of
+from dgtd.algorithms.checks import whole
+from dgtd.algorithms.rules import PUBLISHED, RULES
+from dgtd.algorithms.stepping import check_steps
+from dgtd.algorithms.targets import target_class
+from dgtd.harness.experiment.search import SWEEP_SEED, Choice, Grid, SweepPoint, kind_at, run_spec
+from dgtd.harness.oracle.metrics import Score
+from dgtd.harness.places.place import find_place
+from dgtd.harness.places.world import find_world, is_world
+from dgtd.harness.runs.predictors import Words, published
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import MOST_SEEDS, FileRef, PredictorSpec, Request, RunSpec, States, StepSchedule
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import trainer_of
 
 
 @dataclass(frozen=True)

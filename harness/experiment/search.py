@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from algorithms.checks import positive, whole
-from harness.places.place import find_place
-from harness.runs.predictors import Words
-from harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, RunSpec, States, StepSchedule
-from harness.runs.trainers.policy_iteration import HIDDEN, Iterating
-from harness.runs.trainers.trainer import trainer_class
+from dgtd.algorithms.checks import positive, whole
+from dgtd.harness.places.place import find_place
+from dgtd.harness.runs.predictors import Words
+from dgtd.harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, RunSpec, States, StepSchedule
+from dgtd.harness.runs.trainers.policy_iteration import HIDDEN, Iterating
+from dgtd.harness.runs.trainers.trainer import trainer_class
 
 SWEEP_SEED = 2_000_003  # added to the root seed: lanes that choose step sizes are not those that are reported
 CHOICE = "best mean {label} over the sweep's lanes that did not diverge, of the settings with the fewest that did"
@@ -124,6 +124,14 @@ class Choice:
 def kind_at(place: str, kind: str = "") -> Any:
     """The class of a kind of learner: the place's own, unless one is named."""
     return trainer_class(kind or find_place(place).learner)
+
+
+def kind_of(name: str | None) -> str:
+    """A kind of learner as a user names it; '' where nothing was said. ValueError if there is none of that name."""
+    if name is None:
+        return ""
+    trainer_class(name)
+    return name
 
 
 def learner(kind: str, rule: str, place: str, **said: Any) -> Learner:

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats
-from algorithms.rule import Rule
-from algorithms.targets import Target
-from harness.experiment.search import Grid
-from harness.oracle.certificates import Class, Dynamics, classify, lyapunov, mean_square
-from harness.oracle.mdp import FiniteMDP
-from harness.plugins import find_problem
-from harness.runs.job import Job
-from harness.runs.spec import FileRef
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.targets import Target
+from dgtd.harness.experiment.search import Grid
+from dgtd.harness.oracle.certificates import Class, Dynamics, classify, lyapunov, mean_square
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import FileRef
 
 SMALL = 64  # unknowns up to which a certificate takes a fraction of a second
 # Behind an exponent: lanes, and steps in units of 1/α. The mean may turn while it grows: with 4000 steps at every α a

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms.checks import unknown
-from algorithms.rule import Promise, Rule
-from harness.judging.verdicts import Finding
-from harness.runs.job import Job
-from harness.runs.spec import Request
+from dgtd.algorithms.names import unknown
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.harness.judging.verdicts import Finding
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import Request
 
 BUDGET = 1e-3  # chance of any false FAIL in one run of every suite together, split over the sampled checks
 PROFILES = ("ci", "full", "paper")

@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.digest import digest
-from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.rule import Cotangents, Promise, Rule
-from algorithms.rules import gtd2, tdc
-from harness.judging.claims import Claim, Setting
-from harness.judging.ledger import find_suites, needs_of
-from harness.oracle.problem import Problem, facts_of
-from harness.oracle.theorem import EXACT, descends_error, network_case, small_problem, solves_w_error
-from harness.plugins import find_problem
-from harness.runs.predictors import default_for
-from harness.runs.rule_files import reference
-from harness.runs.spec import Learner, PlaceSpec, Probe, RunSpec, log_times
-from harness.runs.trainers.trainer import train, trainer_of
+from dgtd.algorithms.digest import digest
+from dgtd.algorithms.fast.compiled_loop import rule_as_data
+from dgtd.algorithms.rule import Cotangents, Promise, Rule
+from dgtd.algorithms.rules import gtd2, tdc
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.ledger import find_suites, needs_of
+from dgtd.harness.oracle.objectives import facts_of
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.oracle.theorem import EXACT, descends_error, network_case, small_problem, solves_w_error
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.predictors import default_for
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import Learner, PlaceSpec, Probe, RunSpec, log_times
+from dgtd.harness.runs.trainers.trainer import train, trainer_of
 
 
 @dataclass(frozen=True)

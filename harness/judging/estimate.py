@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from harness.judging.claims import Need
-from harness.places.world import find_world
-from harness.runs.acting_spec import Control
-from harness.runs.fingerprint import run_hash
-from harness.runs.job import Job
-from harness.runs.spec import Request, RunSpec, unique
-from harness.runs.store import Store
+from dgtd.harness.judging.claims import Need
+from dgtd.harness.places.world import find_world
+from dgtd.harness.runs.acting_spec import Control
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import Request, RunSpec, unique
+from dgtd.harness.runs.store import Store
 
 # µs per lane-step where nothing similar is stored; a job: seconds.
 LINEAR, PER_OUTPUT, NETWORK, JOB = 0.1, 0.03, 40.0, 1.0

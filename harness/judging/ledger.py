@@ -9,18 +9,18 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from algorithms.checks import look_up
-from algorithms.rule import Rule
-from harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
-from harness.judging.verdicts import Finding, Verdict, confirmed
-from harness.plugins import answering, installed
-from harness.runs.driver import Summary, execute
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
-from harness.runs.job import Job
-from harness.runs.rule_files import reference_of
-from harness.runs.spec import Outcome, Request
-from harness.runs.store import LaneError, Store
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.rule import Rule
+from dgtd.harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
+from dgtd.harness.judging.verdicts import Finding, Verdict, confirmed
+from dgtd.harness.plugins import answering, installed
+from dgtd.harness.runs.driver import Summary, execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import reference_of
+from dgtd.harness.runs.spec import Outcome, Request
+from dgtd.harness.runs.store import LaneError, Store
 
 FRESH = 1_000_003  # added to the seed where a FAIL is looked at again
 

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from harness.judging.ledger import collect
-from harness.runs.rule_files import reference, resolve
+from dgtd.harness.judging.ledger import collect
+from dgtd.harness.runs.rule_files import reference, resolve
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from algorithms.checks import Floats, within
+from dgtd.algorithms.checks import Floats, within
 
 FAR_ABOVE = 1e300  # the ratio of a lane that was lost
 

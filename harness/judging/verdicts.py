@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.judging.statistics import Interval, Sprt, proportion_interval, seeds_needed
+from dgtd.harness.judging.statistics import Interval, Sprt, proportion_interval, seeds_needed
 
 
 class Verdict(StrEnum):

@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from algorithms.checks import Floats, Integers, within
-from algorithms.fast.linear import LinearEngine
-from algorithms.rule import Rule
-from algorithms.stepping import check_steps
-from algorithms.streams import generator, lane_streams
-from algorithms.targets import Affine, Shift, Target
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.radius import Bracket, Map, bracket
+from dgtd.algorithms.checks import Floats, Integers, within
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.stepping import check_steps
+from dgtd.algorithms.streams import generator, lane_streams
+from dgtd.algorithms.targets import Affine, Shift, Target
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.radius import Bracket, Map, bracket
 
 MOST = 50_000_000  # numbers in the factors of the random matrices
 LARGEST_STEP = 1e6  # beyond it second moments are lost in rounding

@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from algorithms.checks import Floats
-from algorithms.fast.linear import directions
-from algorithms.rule import Rule
-from algorithms.targets import CdfTarget, Target
-from harness.oracle.mdp import FiniteMDP
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.linear import directions
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.targets import CdfTarget, Target
+from dgtd.harness.oracle.mdp import FiniteMDP
 
 
 @dataclass(frozen=True)

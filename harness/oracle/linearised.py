@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.func import jvp, vjp, vmap
 
-from algorithms.checks import Floats, positive, whole
-from algorithms.rule import Rule
-from harness.oracle.objectives import Objective
+from dgtd.algorithms.checks import Floats, positive, whole
+from dgtd.algorithms.rule import Rule
+from dgtd.harness.oracle.objectives import Objective
 
 MANY = 4000  # unknowns: eigenvalues of a larger matrix take minutes
 

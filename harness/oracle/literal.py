@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 from torch.func import hessian, jacrev
 
-from algorithms.checks import Floats
-from algorithms.rule import Rule
-from algorithms.table import Batch, TransitionTable
-from algorithms.targets import Affine, CdfTarget, Target
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.table import Batch, TransitionTable
+from dgtd.algorithms.targets import Affine, CdfTarget, Target
 
 Predict = Callable[[Tensor, Tensor], Tensor]  # (θ as one vector, x [k]) → f [n]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats
-from harness.oracle.mdp import FiniteMDP
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.oracle.mdp import FiniteMDP
 
 SINGULAR = 1e-10  # the smallest singular value of A as a share of the largest
 PER_FEATURE = 10  # transitions from which the first order is worth showing

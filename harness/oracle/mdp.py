@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from algorithms.checks import Floats, Integers, finite, shape, within
-from algorithms.table import TransitionTable
+from dgtd.algorithms.checks import Floats, Integers, finite, shape, within
+from dgtd.algorithms.table import TransitionTable
 
 TOLERANCE = 1e-9
 

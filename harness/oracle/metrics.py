@@ -10,10 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats, Integers
-from algorithms.targets import CdfTarget, Target, cramer_distance
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.returns import Backup, true_law
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.targets import CdfTarget, Target, cramer_distance
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.returns import Backup, true_law
 
 
 class Metrics:

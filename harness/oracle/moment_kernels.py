@@ -12,7 +12,7 @@ which the records would cost at every call.
 
 from typing import NamedTuple
 
-from algorithms.fast.compiling import (
+from dgtd.algorithms.fast.compiling import (
     FASTMATH,
     Flag,
     Floats1,

@@ -16,13 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, Integers, integers
-from algorithms.rule import Rule
-from algorithms.stepping import Constant, Schedule, check_steps
-from algorithms.targets import Target
-from harness.oracle import moment_kernels as kernels
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.metrics import Metrics
+from dgtd.algorithms.checks import Floats, Integers, integers
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.stepping import Constant, Schedule, check_steps
+from dgtd.algorithms.targets import Target
+from dgtd.harness.oracle import moment_kernels as kernels
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.metrics import Metrics
 
 FAR = 100.0  # times the start's predictions
 LARGEST = 30_000_000  # numbers in the second moments of all states: a quarter of a gigabyte, twice

@@ -18,13 +18,15 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.func import functional_call, grad, jacrev, jvp, vmap
 
-from algorithms.checks import Floats
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.module import ModuleEngine
-from algorithms.rule import Rule
-from algorithms.targets import Target
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.returns import Backup
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.targets import Target, ValueTarget
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.oracle.returns import Backup
 
 MANY = 256  # parameters, above which C's eigenvalues are used
 # Below these shares of the largest singular value of D^½Φ a direction counts as null, as softmax's shift does. Null
@@ -221,3 +223,40 @@ class Objective:
 
 def _vector(theta: ArrayLike) -> Tensor:
     return torch.as_tensor(np.asarray(theta, dtype=float).ravel().copy())
+
+
+def facts_of(problem: Problem) -> dict[str, Any]:
+    """Sizes, distribution, values, the linear problem's matrices, and the objectives where the predictor starts."""
+    mdp = problem.mdp
+    facts: dict[str, Any] = {
+        "name": problem.name,
+        "states": mdp.states,
+        "actions": mdp.actions,
+        "features": mdp.features.shape[1],
+        "gamma": mdp.gamma,
+        "d": mdp.d,
+        "v": mdp.v,
+    }
+    if problem.network is None:
+        values = mdp.features @ mdp.theta_initial
+        eigenvalues = sorted(np.linalg.eigvals(mdp.A), key=lambda z: (z.real, z.imag))
+        facts |= {
+            "theta_initial": mdp.theta_initial,
+            "theta_td": mdp.theta_td,
+            "eigenvalues_A": [(float(z.real), float(z.imag)) for z in eigenvalues],
+        }
+        mspbe = mdp.mspbe(mdp.theta_initial)
+    else:
+        engine = ModuleEngine(gtd2, problem.network())
+        predictor = module(engine, np.eye(mdp.states))
+        theta = np.concatenate([p.detach().numpy().ravel() for p in engine.module.parameters()])
+        values = predictor(theta)[:, 0]
+        facts |= {"features": predictor.size, "theta_initial": theta, "theta_td": None, "eigenvalues_A": None}
+        mspbe = Objective(mdp, ValueTarget(), predictor).value(theta)
+    msve = mdp.msve(values)
+    return facts | {
+        "mspbe_initial": max(mspbe, 0.0),
+        "rmspbe_initial": float(np.sqrt(max(mspbe, 0.0))),
+        "msve_initial": msve,
+        "rmsve_initial": float(np.sqrt(msve)),
+    }

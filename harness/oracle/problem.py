@@ -1,4 +1,4 @@
-"""A problem: a FiniteMDP, where it comes from, its distributional lift, and what is exactly true of it."""
+"""A problem: a FiniteMDP, where it comes from, and its distributional lift."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
-from algorithms.checks import Floats
-from algorithms.digest import digest
-from algorithms.fast.module import ModuleEngine
-from algorithms.rules import gtd2
-from algorithms.targets import Target, ValueTarget, target_class
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.metrics import Score
-from harness.oracle.objectives import Objective, module
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.digest import digest
+from dgtd.algorithms.targets import Target, target_class
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.metrics import Score
 
 ATOMS = 21
 AREA = Score("rmspbe", "auc", "area under RMSPBE")  # tested, with winners
@@ -43,6 +38,7 @@ class Problem:
 
     @property
     def returns(self) -> tuple[float, float]:
+        """Where returns lie."""
         return self.support
 
     @cached_property
@@ -72,40 +68,3 @@ class Problem:
     def theta_initial(self, target: Target) -> Floats:
         """[n, k]: θ₀ of a linear predictor; a lift starts from the same mean."""
         return target.start(self.mdp.theta_initial, self.mdp.features)
-
-
-def facts_of(problem: Problem) -> dict[str, Any]:
-    """Sizes, distribution, values, the linear problem's matrices, and the objectives where the predictor starts."""
-    mdp = problem.mdp
-    facts: dict[str, Any] = {
-        "name": problem.name,
-        "states": mdp.states,
-        "actions": mdp.actions,
-        "features": mdp.features.shape[1],
-        "gamma": mdp.gamma,
-        "d": mdp.d,
-        "v": mdp.v,
-    }
-    if problem.network is None:
-        values = mdp.features @ mdp.theta_initial
-        eigenvalues = sorted(np.linalg.eigvals(mdp.A), key=lambda z: (z.real, z.imag))
-        facts |= {
-            "theta_initial": mdp.theta_initial,
-            "theta_td": mdp.theta_td,
-            "eigenvalues_A": [(float(z.real), float(z.imag)) for z in eigenvalues],
-        }
-        mspbe = mdp.mspbe(mdp.theta_initial)
-    else:
-        engine = ModuleEngine(gtd2, problem.network())
-        predictor = module(engine, np.eye(mdp.states))
-        theta = np.concatenate([p.detach().numpy().ravel() for p in engine.module.parameters()])
-        values = predictor(theta)[:, 0]
-        facts |= {"features": predictor.size, "theta_initial": theta, "theta_td": None, "eigenvalues_A": None}
-        mspbe = Objective(mdp, ValueTarget(), predictor).value(theta)
-    msve = mdp.msve(values)
-    return facts | {
-        "mspbe_initial": max(mspbe, 0.0),
-        "rmspbe_initial": float(np.sqrt(max(mspbe, 0.0))),
-        "msve_initial": msve,
-        "rmsve_initial": float(np.sqrt(msve)),
-    }

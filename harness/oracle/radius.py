@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from algorithms.checks import Floats
+from dgtd.algorithms.checks import Floats
 
 DENSE = 1100  # up to this many unknowns the map is stored as a matrix: its eigenvalues take two seconds
 ROUNDING = 1e-11  # possible error of eigenvalues at these sizes

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from algorithms.checks import Floats
-from algorithms.targets import CdfTarget, Target, cramer_distance
-from harness.oracle.mdp import FiniteMDP
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.targets import CdfTarget, Target, cramer_distance
+from dgtd.harness.oracle.mdp import FiniteMDP
 
 if TYPE_CHECKING:
     import torch

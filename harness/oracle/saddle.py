@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers
-from algorithms.stepping import mirror_descent, mirror_prox
-from algorithms.targets import Target
-from harness.oracle.mdp import FiniteMDP
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.stepping import mirror_descent, mirror_prox
+from dgtd.algorithms.targets import Target
+from dgtd.harness.oracle.mdp import FiniteMDP
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats, Integers, integers
-from algorithms.fast.mlp import MlpEngine
-from algorithms.rule import Rule
-from algorithms.rules import gtd2
-from algorithms.stepping import check_steps
-from algorithms.streams import generator
-from harness.oracle.mdp import FiniteMDP, mix
-from harness.oracle.moments import Expected, Moments
-from harness.oracle.objectives import Objective, flat, linear, mlp
-from harness.oracle.problem import Problem
+from dgtd.algorithms.checks import Floats, Integers, integers
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.stepping import check_steps
+from dgtd.algorithms.streams import generator
+from dgtd.harness.oracle.mdp import FiniteMDP, mix
+from dgtd.harness.oracle.moments import Expected, Moments
+from dgtd.harness.oracle.objectives import Objective, flat, linear, mlp
+from dgtd.harness.oracle.problem import Problem
 
 if TYPE_CHECKING:
-    from algorithms.checks import Floats
-    from harness.oracle.objectives import Objective
-    from harness.oracle.problem import Problem
+    from dgtd.algorithms.checks import Floats
+    from dgtd.harness.oracle.objectives import Objective
+    from dgtd.harness.oracle.problem import Problem
 
 EXACT = 1e-8  # relative: rounding is at 1e-12, a wrong term at 1e-2
 

@@ -9,10 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.fast.compiling import Flags1, Floats1, Floats2, Integer, Integers1, Singles2, Streams, compiled, inlined
-from algorithms.replay import State, refill
-from algorithms.streams import lane_streams, uniform
-from harness.places.world import Moved, WorldInfo
+from dgtd.algorithms.fast.compiling import (
+    Flags1,
+    Floats1,
+    Floats2,
+    Integer,
+    Integers1,
+    Singles2,
+    Streams,
+    compiled,
+    inlined,
+)
+from dgtd.algorithms.replay import State, refill
+from dgtd.algorithms.streams import lane_streams, uniform
+from dgtd.harness.places.world import Moved, WorldInfo
 
 GRAVITY, CART, POLE, LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02
 TOTAL, LEVER = POLE + CART, POLE * LENGTH

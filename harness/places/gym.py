@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import unknown
-from algorithms.digest import digest
-from harness.places.world import GYM, Observations, OneByOne, WorldInfo, missing
+from dgtd.algorithms.digest import digest
+from dgtd.algorithms.names import unknown
+from dgtd.harness.places.world import GYM, Observations, OneByOne, WorldInfo, missing
 
 
 class GymWorld(OneByOne):

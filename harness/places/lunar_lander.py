@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.places.gym import info
-from harness.places.world import WorldInfo
+from dgtd.harness.places.gym import info
+from dgtd.harness.places.world import WorldInfo
 
 NAME = "gym:LunarLander-v3"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from harness.oracle.metrics import Score
-from harness.places.world import find_world, is_world
-from harness.plugins import find_problem
+from dgtd.harness.oracle.metrics import Score
+from dgtd.harness.places.world import find_world, is_world
+from dgtd.harness.plugins import find_problem
 
 
 class Place(Protocol):

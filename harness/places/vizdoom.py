@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.places.world import Observations, OneByOne, WorldInfo
+from dgtd.harness.places.world import Observations, OneByOne, WorldInfo
 
 ROWS, BLOCK = slice(40, 80), 4  # of a frame of 120 × 160: above is the ceiling, below the gun
 SEEN = (80 - 40) // BLOCK * (160 // BLOCK)

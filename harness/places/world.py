@@ -17,11 +17,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import unknown
-from algorithms.digest import digest
-from algorithms.replay import State, refill
-from harness.oracle.metrics import Score
-from harness.plugins import answering, installed
+from dgtd.algorithms.digest import digest
+from dgtd.algorithms.names import unknown
+from dgtd.algorithms.replay import State, refill
+from dgtd.harness.oracle.metrics import Score
+from dgtd.harness.plugins import answering, installed
 
 Observations = NDArray[np.float32]
 GYM = "gym:"
@@ -141,7 +141,7 @@ def _declared(name: str) -> WorldInfo:
     with answering(f"world {name!r}"):
         make = installed("worlds")[name].load()
         made: WorldInfo = make()
-    ours = make.__module__.startswith("harness.")
+    ours = make.__module__.startswith("dgtd.")
     source = "" if ours else hashlib.sha256(inspect.getsource(sys.modules[make.__module__]).encode()).hexdigest()
     return replace(made, version=f"{made.version} {source}".strip())
 

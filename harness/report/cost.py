@@ -1,6 +1,6 @@
 """The picture of cost: work and time of a step against the number of parameters, engines, peers and controls.
 
-python -m harness.report.cost docs/cost.png
+python -m dgtd.harness.report.cost docs/cost.png
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.fast.linear import LinearEngine
-from algorithms.rules import gtd2
-from algorithms.streams import lane_streams
-from algorithms.targets import CdfTarget
-from harness.cost import peers
-from harness.cost.fits import interleaved
-from harness.cost.peers import Maker, Network
-from harness.cost.work import count, count_touches
-from harness.plugins import find_problem
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.cost import peers
+from dgtd.harness.cost.fits import interleaved
+from dgtd.harness.cost.peers import Maker, Network
+from dgtd.harness.cost.work import count, count_touches
+from dgtd.harness.plugins import find_problem
 
 SIZES = (4, 12, 32, 100, 320, 1000, 3100)  # units of each of two hidden layers
 # Name, maker, most parameters, colour (Okabe and Ito's), marker.

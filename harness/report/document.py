@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
-from harness.judging.claims import BUDGET
-from harness.judging.ledger import Entry, counts
-from harness.judging.verdicts import Finding
+from dgtd.harness.judging.claims import BUDGET
+from dgtd.harness.judging.ledger import Entry, counts
+from dgtd.harness.judging.verdicts import Finding
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # an error may hold any character
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.experiment.experiment import Entrant
+from dgtd.harness.experiment.experiment import Entrant
 
 
 @dataclass(frozen=True)

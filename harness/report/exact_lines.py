@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from algorithms.checks import Floats
-from harness.experiment.agreement import CHANCE, Distance, agreement
-from harness.experiment.comparison import Comparison, Entry
-from harness.experiment.zones import Zones
-from harness.oracle.certificates import Class
-from harness.oracle.lstd import Lstd
-from harness.report.drawing import INK, Figure, Panel, Reading, Styles
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.experiment.agreement import CHANCE, Distance, agreement
+from dgtd.harness.experiment.comparison import Comparison, Entry
+from dgtd.harness.experiment.zones import Zones
+from dgtd.harness.oracle.certificates import Class
+from dgtd.harness.oracle.lstd import Lstd
+from dgtd.harness.report.drawing import INK, Figure, Panel, Reading, Styles
 
 MANY = 1000  # standard errors
 REACH = 10.0  # times the start: where the exact curve leaves the picture

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.targets import CdfTarget
-from harness.experiment.comparison import ALPHA, NAMES, Comparison, Entry
-from harness.experiment.exact import METRIC
-from harness.judging.statistics import Interval, median_interval
-from harness.oracle.problem import ATOMS
-from harness.oracle.returns import true_law
-from harness.plugins import find_problem
-from harness.report import worlds
-from harness.report.drawing import COLOURS, INK, Figure, Panel, Reading, Readings, Styles
-from harness.report.exact_lines import caption, drawable, exact_lines, exact_words
-from harness.report.overview import overview
-from harness.report.panels import at_step, figure_of, file_name
-from harness.report.worlds import law_band, law_quantiles
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.experiment.comparison import ALPHA, NAMES, Comparison, Entry
+from dgtd.harness.experiment.exact import METRIC
+from dgtd.harness.judging.statistics import Interval, median_interval
+from dgtd.harness.oracle.problem import ATOMS
+from dgtd.harness.oracle.returns import true_law
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.report import worlds
+from dgtd.harness.report.drawing import COLOURS, INK, Figure, Panel, Reading, Readings, Styles
+from dgtd.harness.report.exact_lines import caption, drawable, exact_lines, exact_words
+from dgtd.harness.report.overview import overview
+from dgtd.harness.report.panels import at_step, figure_of, file_name
+from dgtd.harness.report.worlds import law_band, law_quantiles
 
 
 def at_place(found: Comparison, place: str, styles: Styles) -> list[Figure]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from harness.experiment.across import Across, across
-from harness.experiment.comparison import Comparison, Entry
-from harness.experiment.experiment import Entrant
-from harness.experiment.search import SweepPoint
-from harness.report.drawing import Figure, Panel, Reading, Readings, Styles
-from harness.report.panels import Shown, at_step, figure_of
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.experiment.across import Across, across
+from dgtd.harness.experiment.comparison import Comparison, Entry
+from dgtd.harness.experiment.experiment import Entrant
+from dgtd.harness.experiment.search import SweepPoint
+from dgtd.harness.report.drawing import Figure, Panel, Reading, Readings, Styles
+from dgtd.harness.report.panels import Shown, at_step, figure_of
 
 
 def overview(found: Comparison, styles: Styles) -> list[Figure]:

@@ -14,8 +14,8 @@ from typing import ClassVar, NamedTuple
 from jinja2 import Environment
 from markupsafe import Markup
 
-from harness.report.drawing import Figure, inline, save
-from harness.runs.fingerprint import machine_facts
+from dgtd.harness.report.drawing import Figure, inline, save
+from dgtd.harness.runs.fingerprint import machine_facts
 
 FORMATS = ("svg", "pdf", "png")  # for papers
 Cell = tuple[str, float | str, bool]  # text shown, sort key, whether it won
@@ -174,7 +174,7 @@ def write(page: Page, out: Path, progress: Callable[[int, int], None] = lambda i
 
 def rendered(page: Page) -> str:
     """As HTML, with how to make the page again at its end."""
-    here = files("harness.report")
+    here = files("dgtd.harness.report")
     style, script = (Markup(here.joinpath(f"page.{kind}").read_text("utf-8")) for kind in ("css", "js"))
     template = Environment(autoescape=True, keep_trailing_newline=True).from_string(
         here.joinpath("templates", "page.html").read_text("utf-8")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers
-from harness.experiment.comparison import Comparison
-from harness.judging.statistics import mean_interval
-from harness.report.drawing import COLOURS, Figure, Panel, Reading, Readings
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.harness.experiment.comparison import Comparison
+from dgtd.harness.judging.statistics import mean_interval
+from dgtd.harness.report.drawing import COLOURS, Figure, Panel, Reading, Readings
 
 Shown = tuple[Panel, list[Floats]]  # a panel, and the heights of its curves
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.ledger import Entry, counts
-from harness.report.document import span
-from harness.report.drawing import Figure
-from harness.report.page import Beside, Block, Bullets, Cell, Heading, Page, Picture, Section, Table, Words
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.ledger import Entry, counts
+from dgtd.harness.report.document import span
+from dgtd.harness.report.drawing import Figure
+from dgtd.harness.report.page import Beside, Block, Bullets, Cell, Heading, Page, Picture, Section, Table, Words
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.oracle.problem import Problem
-from harness.oracle.returns import true_law
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.oracle.returns import true_law
 
 GRAPH_MOST = 40  # with more states the arrows are unreadable, and the transition matrix is shown instead
 

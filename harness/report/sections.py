@@ -6,14 +6,27 @@ import math
 
 import numpy as np
 
-from harness.experiment.across import across
-from harness.experiment.comparison import ALPHA, NAMES, TARGET, Comparison, Duel, Entry
-from harness.experiment.search import CHOICE
-from harness.judging.statistics import Interval, median_interval
-from harness.report.drawing import Styles
-from harness.report.figures import at_place, over_all
-from harness.report.page import Block, Bullets, Cell, Heading, Key, Keys, Page, Picture, Section, Table, Words, numeral
-from harness.report.words import answer, method, question
+from dgtd.harness.experiment.across import across
+from dgtd.harness.experiment.comparison import ALPHA, NAMES, TARGET, Comparison, Duel, Entry
+from dgtd.harness.experiment.search import CHOICE
+from dgtd.harness.judging.statistics import Interval, median_interval
+from dgtd.harness.report.drawing import Styles
+from dgtd.harness.report.figures import at_place, over_all
+from dgtd.harness.report.page import (
+    Block,
+    Bullets,
+    Cell,
+    Heading,
+    Key,
+    Keys,
+    Page,
+    Picture,
+    Section,
+    Table,
+    Words,
+    numeral,
+)
+from dgtd.harness.report.words import answer, method, question
 
 
 def page(found: Comparison, command: str) -> Page:

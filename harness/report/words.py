@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.checks import Floats
-from harness.experiment.across import across
-from harness.experiment.comparison import ALPHA, POWER, Comparison, Duel, Entry, undecidable
-from harness.experiment.experiment import Entrant
-from harness.judging.statistics import Interval, lanes_for_median
-from harness.report.exact_lines import exactness
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.experiment.across import across
+from dgtd.harness.experiment.comparison import ALPHA, POWER, Comparison, Duel, Entry, undecidable
+from dgtd.harness.experiment.experiment import Entrant
+from dgtd.harness.judging.statistics import Interval, lanes_for_median
+from dgtd.harness.report.exact_lines import exactness
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.targets import CdfTarget
-from harness.experiment.comparison import Comparison, Entry
-from harness.places.world import find_world
-from harness.report.drawing import Figure, Panel, Reading, Readings, Styles
-from harness.report.panels import Line, at_step, band, file_name
-from harness.runs.trainers.trainer import trainer_of
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.experiment.comparison import Comparison, Entry
+from dgtd.harness.places.world import find_world
+from dgtd.harness.report.drawing import Figure, Panel, Reading, Readings, Styles
+from dgtd.harness.report.panels import Line, at_step, band, file_name
+from dgtd.harness.runs.trainers.trainer import trainer_of
 
 
 def law_quantiles(law: Floats) -> Floats:

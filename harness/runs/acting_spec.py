@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
-from algorithms.checks import positive, whole, within
+from dgtd.algorithms.checks import positive, whole, within
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from algorithms.replay import State
-from harness.runs.database import tell
+from dgtd.algorithms.replay import State
+from dgtd.harness.runs.database import tell
 
 FORMAT = 1
 MARK = b"dgtd checkpoint\n"

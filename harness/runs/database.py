@@ -106,9 +106,11 @@ class Database:
         older = mark == 0 and 1 <= found <= 3 and {"runs", "lanes"} <= tables  # before there was a mark
         if tables and mark != OURS and not older:
             raise StoreError(f"store {str(self.path)!r} is a database of something else: name another store")
-        if tables and found != SCHEMA:
+        if (tables or found) and found != SCHEMA:
             advice = "update dgtd, or name another store" if found > SCHEMA else "name another store, or delete it"
             raise StoreError(f"store {str(self.path)!r} has schema {found}, and this version knows {SCHEMA}: {advice}")
+        if found and not tables:
+            raise StoreError(f"store {str(self.path)!r} is damaged: it has no tables. Name another store, or delete it")
         return bool(tables)
 
     def _create(self, made: sqlite3.Connection) -> None:

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from algorithms.rule import RuleError
-from harness.runs.checkpoints import Checkpoints, every, name_of
-from harness.runs.executors import DiedError, InProcess, Workers, capacity, outcome_of, watch
-from harness.runs.fingerprint import DECISIVE, of_code, run_hash
-from harness.runs.job import Job
-from harness.runs.rule_files import is_built_in
-from harness.runs.spec import FileRef, Outcome, Request, unique
-from harness.runs.store import Store
-from harness.runs.timeouts import GRACE, check_timeout, listening
-from harness.runs.work import Cohort, JobWork, Task, Work, carry_out
+from dgtd.algorithms.rule import RuleError
+from dgtd.harness.runs.checkpoints import Checkpoints, every, name_of
+from dgtd.harness.runs.executors import DiedError, InProcess, Workers, capacity, outcome_of, watch
+from dgtd.harness.runs.fingerprint import DECISIVE, of_code, run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import is_built_in
+from dgtd.harness.runs.spec import FileRef, Outcome, Request, unique
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.timeouts import GRACE, check_timeout, listening
+from dgtd.harness.runs.work import Cohort, JobWork, Task, Work, carry_out
 
 LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
 SPARE = 2  # tasks submitted beyond the executor's workers, so that none waits for the next one

@@ -14,9 +14,10 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from multiprocessing import get_context, parent_process
 from typing import Any
 
-from algorithms.checks import unknown, whole
-from algorithms.fast.compiling import NO_CACHE, check_cache
-from harness.runs.timeouts import time_limit
+from dgtd.algorithms.checks import whole
+from dgtd.algorithms.fast.compiling import NO_CACHE, check_cache
+from dgtd.algorithms.names import unknown
+from dgtd.harness.runs.timeouts import time_limit
 
 PATIENCE = 5.0  # seconds until a Dask scheduler without an answer, or without workers, counts as lost
 MOST_WORKERS = 1024
@@ -103,7 +104,7 @@ def _ready(parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # at once, also in the middle of a kernel
     _impatient()
     ends_with_parent(parent)
-    import harness.runs.work  # noqa: F401  torch takes seconds, which are no task's
+    import dgtd.harness.runs.work  # noqa: F401  torch takes seconds, which are no task's
 
     warnings.filterwarnings("ignore", NO_CACHE)  # the parent has said so
 

@@ -18,18 +18,23 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms.digest import digest
-from harness.oracle.problem import Problem
-from harness.places.place import find_place
-from harness.plugins import installed
-from harness.runs.rule_files import resolve
-from harness.runs.spec import FileRef, RunSpec
+from dgtd.algorithms.digest import digest
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.places.place import find_place
+from dgtd.harness.plugins import installed
+from dgtd.harness.runs.rule_files import resolve
+from dgtd.harness.runs.spec import FileRef, RunSpec
 
 # Whatever decides a lane's numbers. Finite problems are their arrays, so no suite is among it.
 DECISIVE = (
-    "algorithms", "harness.oracle", "harness.plugins", "harness.places", "harness.runs.trainers", "harness.runs.spec",
-    "harness.runs.acting_spec", "harness.runs.lanes", "harness.runs.work", "harness.runs.predictors",
-    "harness.runs.rule_files", "harness.runs.checkpoints",
+    "dgtd.algorithms",
+    *(
+        f"dgtd.harness.{module}"
+        for module in (
+            "oracle", "plugins", "places", "runs.trainers", "runs.spec", "runs.acting_spec", "runs.lanes", "runs.work",
+            "runs.predictors", "runs.rule_files", "runs.checkpoints",
+        )
+    ),
 )  # fmt: skip
 
 
@@ -58,7 +63,7 @@ def _of_trainer(name: str) -> str:
     """A user's trainer by its module's source; ours is our own code."""
     points = installed("trainers")
     module = points[name].module if name in points else ""
-    return "" if module.startswith("harness.") or not module else of_code((module,))
+    return "" if module.startswith("dgtd.") or not module else of_code((module,))
 
 
 def _sources(ref: FileRef) -> list[str]:

@@ -10,11 +10,13 @@ from typing import Any
 
 import msgspec
 
-from algorithms.digest import digest
-from harness.plugins import find_problem
-from harness.runs.fingerprint import of_code
-from harness.runs.rule_files import resolve
-from harness.runs.spec import FileRef
+from dgtd.algorithms.digest import digest
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.fingerprint import of_code
+from dgtd.harness.runs.rule_files import resolve
+from dgtd.harness.runs.spec import FileRef
+
+OURS = ("dgtd.algorithms", "dgtd.harness")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Job:
     def of(function: Callable[..., Any], rule: FileRef | None = None, alone: bool = False, **parameters: Any) -> Job:
         """A call of a module's function."""
         text = json.dumps(parameters, sort_keys=True)
-        package = function.__module__.split(".")[0]
+        words = function.__module__.split(".")
+        package = ".".join(words[: 2 if words[0] == "dgtd" else 1])
         return Job(f"{function.__module__}:{function.__qualname__}", text, rule, package, alone)
 
     @property
@@ -47,7 +50,7 @@ class Job:
         rule = (
             "" if self.rule is None else digest(resolve(self.rule).source_hash, [file[2] for file in self.rule.files])
         )
-        packages = dict.fromkeys(("algorithms", "harness", self.package or "harness"))
+        packages = dict.fromkeys((*OURS, self.package or OURS[0]))
         parameters = json.loads(self.parameters)
         return {
             "call": digest(self.function, parameters),

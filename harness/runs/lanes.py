@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats, Integers
-from harness.runs.spec import FAR, Outcome, Probe
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.harness.runs.spec import FAR, Outcome, Probe
 
 
 def gone(size: Floats, far: float = FAR) -> NDArray[np.bool_]:

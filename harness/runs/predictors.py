@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms.checks import Floats, look_up, unknown
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.rules import PUBLISHED, Published
-from harness.oracle.problem import Problem
-from harness.plugins import answering
-from harness.runs.rule_files import file_reference, is_file, load, reference
-from harness.runs.spec import FileRef, PredictorSpec, StepSchedule
+from dgtd.algorithms.checks import Floats, whole
+from dgtd.algorithms.fast.activations import ACTIVATIONS
+from dgtd.algorithms.names import look_up, unknown
+from dgtd.algorithms.rules import PUBLISHED, Published
+from dgtd.algorithms.targets import MOST_ATOMS
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.plugins import answering
+from dgtd.harness.runs.rule_files import file_reference, is_file, load, reference
+from dgtd.harness.runs.spec import FileRef, PredictorSpec, StepSchedule
 
 if TYPE_CHECKING:
     import torch
@@ -189,6 +191,10 @@ class Words:
     radius: float | None = None
     cohort: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.atoms is not None:  # a value has none, and a wrong number of them is wrong all the same
+            whole("atoms", self.atoms, 2, MOST_ATOMS)
 
     @staticmethod
     def of(rule: str | FileRef, place: str, **said: Any) -> Words:

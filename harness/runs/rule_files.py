@@ -18,14 +18,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from algorithms.checks import InterruptedByUser, unknown
-from algorithms.digest import digest
-from algorithms.formulas import FormulaError
-from algorithms.rule import Rule, rule
-from algorithms.rules import FAMILIES, RULES, find_rule
-from harness.plugins import answering, installed
-from harness.runs.spec import FileRef
-from harness.runs.timeouts import time_limit
+from dgtd.algorithms.checks import InterruptedByUser
+from dgtd.algorithms.digest import digest
+from dgtd.algorithms.formulas import FormulaError
+from dgtd.algorithms.names import unknown
+from dgtd.algorithms.rule import Rule, rule
+from dgtd.algorithms.rules import FAMILIES, RULES, find_rule
+from dgtd.harness.plugins import answering, installed
+from dgtd.harness.runs.spec import FileRef
+from dgtd.harness.runs.timeouts import time_limit
 
 PATIENCE = 10.0  # seconds for a rule to be loaded and probed: arithmetic takes none
 

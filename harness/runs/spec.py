@@ -13,12 +13,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from algorithms.checks import Integers, look_up, positive, whole
-from algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
-from algorithms.targets import PROJECTIONS, target_class
-from harness.places.world import is_world
-from harness.plugins import canonical_problem
-from harness.runs.acting_spec import Control, Iteration
+from dgtd.algorithms.checks import Integers, positive, whole
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
+from dgtd.algorithms.targets import PROJECTIONS, target_class
+from dgtd.harness.places.world import is_world
+from dgtd.harness.plugins import canonical_problem
+from dgtd.harness.runs.acting_spec import Control, Iteration
 
 COHORT = 16  # lanes that run and are stored together, unless a learner says otherwise
 CHECKPOINTS = 25
@@ -102,7 +103,7 @@ class StepSchedule:
 
 @dataclass(frozen=True)
 class PredictorSpec:
-    """What maps a state to a prediction, as data; `harness.runs.predictors` reads it from text.
+    """What maps a state to a prediction, as data; `dgtd.harness.runs.predictors` reads it from text.
 
     kind     linear, table (a row of pinned logits per state), mlp, own (the problem's network), module (a user's file)
     inputs   what a network sees: states (one-hot), the problem's features, or most-states, most-features (all but the

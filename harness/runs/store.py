@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from harness.places.place import find_place
-from harness.runs.checkpoints import Checkpoints
-from harness.runs.database import Database, tell
-from harness.runs.fingerprint import run_hash
-from harness.runs.job import Job
-from harness.runs.lanes import Lane, Lanes
-from harness.runs.predictors import shown
-from harness.runs.spec import COHORT, Outcome, RunSpec
-from harness.runs.work import Cohort, Result, Work
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.places.place import find_place
+from dgtd.harness.runs.checkpoints import Checkpoints
+from dgtd.harness.runs.database import Database, tell
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.lanes import Lane, Lanes
+from dgtd.harness.runs.predictors import shown
+from dgtd.harness.runs.spec import COHORT, Outcome, RunSpec
+from dgtd.harness.runs.work import Cohort, Result, Work
 
 
 class LaneError(ValueError):

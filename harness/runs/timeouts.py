@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from algorithms.checks import InterruptedByUser
+from dgtd.algorithms.checks import InterruptedByUser
 
 GRACE = 2.0  # seconds beyond the limit until a worker that does not hear it is ended
 AGAIN = 0.2  # a limit rings until it is heard: code may swallow an exception

@@ -14,13 +14,13 @@ from typing import Protocol
 
 import numpy as np
 
-from harness.runs.checkpoints import EVERY, Keeper, name_of
-from harness.runs.fingerprint import machine_facts, parts_of, run_hash
-from harness.runs.job import Job
-from harness.runs.lanes import Lane
-from harness.runs.spec import Outcome, RunSpec, seeds_of
-from harness.runs.timeouts import GRACE, came, ended_beyond, time_limit, watched
-from harness.runs.trainers.trainer import prepared, train, trainer_of
+from dgtd.harness.runs.checkpoints import EVERY, Keeper, name_of
+from dgtd.harness.runs.fingerprint import machine_facts, parts_of, run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.lanes import Lane
+from dgtd.harness.runs.spec import Outcome, RunSpec, seeds_of
+from dgtd.harness.runs.timeouts import GRACE, came, ended_beyond, time_limit, watched
+from dgtd.harness.runs.trainers.trainer import prepared, train, trainer_of
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ class Agents(Timed):
         with since():
             import numpy as np
 
-            from algorithms.replay import Replay
-            from algorithms.streams import lane_streams
-            from harness.experiment.search import agent_learner, run_spec
-            from harness.runs.trainers.agent import Acting
+            from dgtd.algorithms.replay import Replay
+            from dgtd.algorithms.streams import lane_streams
+            from dgtd.harness.experiment.search import agent_learner, run_spec
+            from dgtd.harness.runs.trainers.agent import Acting
         one_thread()
         self.players = Acting.of(run_spec("cartpole-v1", agent_learner(agent, "cartpole-v1"), 100)).players(range(10))
         self.replay, rng = Replay(lane_streams(0, range(10)), 500, 4), np.random.default_rng(0)
@@ -41,8 +41,8 @@ class Worlds(Timed):
         with since():
             import numpy as np
 
-            from algorithms.streams import lane_streams
-            from harness.places.world import find_world
+            from dgtd.algorithms.streams import lane_streams
+            from dgtd.harness.places.world import find_world
         self.world = find_world(world).make(lane_streams(0, range(10)))
         self.actions = np.random.default_rng(0).integers(2, size=(100, 10))
         self.time_100_steps(world)

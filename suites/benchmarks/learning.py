@@ -17,12 +17,12 @@ class StepsToTarget:
         with since():
             import numpy as np
 
-            from algorithms.fast.linear import LinearEngine
-            from algorithms.rules import find_rule
-            from algorithms.streams import lane_streams
-            from harness.plugins import find_problem
+            from dgtd.algorithms.fast.linear import LinearEngine
+            from dgtd.algorithms.rules import find_rule
+            from dgtd.algorithms.streams import lane_streams
+            from dgtd.harness.plugins import find_problem
 
-            metrics_of = load("harness.oracle.metrics").Metrics
+            metrics_of = load("dgtd.harness.oracle.metrics").Metrics
         name, _, kind = place.partition(" ")
         problem = find_problem(name)
         target = problem.target(kind or "value", 11)

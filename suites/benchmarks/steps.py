@@ -15,10 +15,10 @@ class Linear(Timed):
         with since():
             import numpy as np
 
-            from algorithms.fast.linear import LinearEngine
-            from algorithms.rules import find_rule
-            from algorithms.streams import lane_streams
-            from harness.plugins import find_problem
+            from dgtd.algorithms.fast.linear import LinearEngine
+            from dgtd.algorithms.rules import find_rule
+            from dgtd.algorithms.streams import lane_streams
+            from dgtd.harness.plugins import find_problem
         kind, features = LINEAR[size]
         problem = find_problem("baird" if features == 8 else f"random_mdp(states=10, features={features})")
         target = problem.target(kind, 21)
@@ -42,9 +42,9 @@ class Mlp(Timed):
 
     def setup(self, rule, size):
         with since():
-            from algorithms.rules import find_rule
+            from dgtd.algorithms.rules import find_rule
 
-            mlp_step = load("harness.cost.peers").mlp_step
+            mlp_step = load("dgtd.harness.cost.peers").mlp_step
         one_thread()
         self.call = mlp_step(find_rule(rule), network(size)).call
         self.call()
@@ -66,10 +66,10 @@ class Small(Timed):
         with since():
             import numpy as np
 
-            from algorithms.fast.small import SmallEngine, SmallLoop
-            from algorithms.rules import find_rule
-            from algorithms.streams import generators, lane_streams
-            from harness.plugins import find_problem
+            from dgtd.algorithms.fast.small import SmallEngine, SmallLoop
+            from dgtd.algorithms.rules import find_rule
+            from dgtd.algorithms.streams import generators, lane_streams
+            from dgtd.harness.plugins import find_problem
         problem = find_problem("random_mdp(states=6)")
         target = problem.target("cdf", 30)
         engine = SmallEngine(find_rule(rule), (6, *self.hidden[hidden]), target)
@@ -90,9 +90,9 @@ class Module(Timed):
 
     def setup(self, rule, size):
         with since():
-            from algorithms.rules import find_rule
+            from dgtd.algorithms.rules import find_rule
 
-            module_step = load("harness.cost.peers").module_step
+            module_step = load("dgtd.harness.cost.peers").module_step
         one_thread()
         self.call = module_step(find_rule(rule), network(size)).call
         self.call()

@@ -14,9 +14,9 @@ class Mlp:
 
     def setup(self, rule, size):
         with since():
-            from algorithms.rules import find_rule
+            from dgtd.algorithms.rules import find_rule
 
-            peers, count = load("harness.cost.peers"), load("harness.cost.work").count
+            peers, count = load("dgtd.harness.cost.peers"), load("dgtd.harness.cost.work").count
         one_thread()
         net = network(size)
         step = peers.mlp_step(find_rule(rule), net)
@@ -52,9 +52,9 @@ class Memory:
 
     def setup(self, rule, size):
         with since():
-            from algorithms.rules import find_rule
+            from dgtd.algorithms.rules import find_rule
 
-            mlp_step = load("harness.cost.peers").mlp_step
+            mlp_step = load("dgtd.harness.cost.peers").mlp_step
         one_thread()
         self.call = mlp_step(find_rule(rule), network(size)).call
 
@@ -74,10 +74,10 @@ class Linear:
 
     def setup(self, rule, atoms):
         with since():
-            from algorithms.rules import find_rule
-            from algorithms.targets import CdfTarget
+            from dgtd.algorithms.rules import find_rule
+            from dgtd.algorithms.targets import CdfTarget
 
-            count_touches = load("harness.cost.work").count_touches
+            count_touches = load("dgtd.harness.cost.work").count_touches
         self.count = lambda: count_touches(find_rule(rule), CdfTarget(0, 10, atoms), 50)
 
     def track_touches(self, rule, atoms):

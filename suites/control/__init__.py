@@ -1,14 +1,14 @@
 """Control: agents make the published updates, and learn where they act (Algorithm 3; Figure 3).
 
 ci decides what can be decided in a minute: the updates, and that an agent earns more than random actions do. Rankings
-are in the full and paper profiles, and are findings about a figure (`suites.control.figure_three`).
+are in the full and paper profiles, and are findings about a figure (`dgtd.suites.control.figure_three`).
 """
 
 from __future__ import annotations
 
-from algorithms.rule import Rule
-from harness.judging.claims import Claim
-from suites.control import (
+from dgtd.algorithms.rule import Rule
+from dgtd.harness.judging.claims import Claim
+from dgtd.suites.control import (
     algorithm_three,
     cut_off,
     figure_three,

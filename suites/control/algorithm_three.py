@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from algorithms import rules
-from algorithms.checks import Floats
-from algorithms.fast.replayed import ReplayEngine
-from algorithms.replay import Transitions
-from algorithms.streams import generator, generators
-from algorithms.targets import CdfTarget
-from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly, largest
-from suites.control.updates import ACTIONS, HIDDEN, INPUTS, LANES, transitions
+from dgtd.algorithms import rules
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.replayed import ReplayEngine
+from dgtd.algorithms.replay import Transitions
+from dgtd.algorithms.streams import generator, generators
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.verdicts import Finding, exactly, largest
+from dgtd.suites.control.updates import ACTIONS, HIDDEN, INPUTS, LANES, transitions
 
 SOURCE = "paper, Algorithm 3"
 EXACT = 1e-12

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.experiment.search import agent_learner, run_spec
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import mean_interval
-from harness.judging.verdicts import Finding, below
-from harness.runs.lanes import Lanes
-from harness.runs.spec import PredictorSpec, Request
-from suites.control.published import AGENTS
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import mean_interval
+from dgtd.harness.judging.verdicts import Finding, below
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import PredictorSpec, Request
+from dgtd.suites.control.published import AGENTS
 
 SOURCE = "Pardo et al. 2018"
 PLACE, ENDS = "treadmill", "treadmill-ends"

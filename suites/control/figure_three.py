@@ -1,7 +1,8 @@
 """Figure 3: which agent earns more, on CartPole, LunarLander and ViZDoom. The suite `control` holds these claims.
 
 What the paper says of a panel is a finding. That agents learn at all is a claim of ours. A world whose extra is not
-installed has no claims. The full profile uses rates that `suites.control.sweep` found; the paper profile sweeps itself.
+installed has no claims. The full profile uses rates that `dgtd.suites.control.sweep` found; the paper profile
+sweeps itself.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.experiment.search import agent_learner, run_spec
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.verdicts import Finding, below
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from suites.returns import (
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.verdicts import Finding, below
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.suites.returns import (
     SMALLER,
     Judgement,
     average,
@@ -41,7 +42,7 @@ class Panel:
     """One world of the figure.
 
     rates    of Adam: what a sweep may choose from, the same for every agent
-    chosen   by the sweep of `python -m suites.control.sweep WORLD`, on a root seed of its own
+    chosen   by the sweep of `python -m dgtd.suites.control.sweep WORLD`, on a root seed of its own
     same     returns that differ by less are comparable, where that is asked
     """
 

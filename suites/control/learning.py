@@ -6,14 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from harness.experiment.search import agent_learner, run_spec
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import exponential, mean_interval
-from harness.judging.verdicts import Finding, below
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from suites.control.published import AGENTS
-from suites.returns import final_returns
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import exponential, mean_interval
+from dgtd.harness.judging.verdicts import Finding, below
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.suites.control.published import AGENTS
+from dgtd.suites.returns import final_returns
 
 SOURCE = "Algorithm 3; Figure 3"
 PLACE = "cartpole-v0"

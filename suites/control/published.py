@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from algorithms import rules
-from algorithms.fast.replayed import ReplayEngine
-from algorithms.replay import Transitions
-from algorithms.rules import PUBLISHED
-from algorithms.streams import generator, generators
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly, largest
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.replayed import ReplayEngine
+from dgtd.algorithms.replay import Transitions
+from dgtd.algorithms.rules import PUBLISHED
+from dgtd.algorithms.streams import generator, generators
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.verdicts import Finding, exactly, largest
 
 AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
 EXACT = 1e-10

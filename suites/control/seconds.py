@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.replay import Replay
-from algorithms.streams import generator, lane_streams
-from harness.cost.fits import interleaved
-from harness.experiment.search import agent_learner, run_spec
-from harness.judging.claims import Claim, Setting
-from harness.judging.statistics import exponential, mean_interval
-from harness.judging.verdicts import Finding, below
-from harness.runs.job import Job
-from harness.runs.trainers.agent import Acting
+from dgtd.algorithms.replay import Replay
+from dgtd.algorithms.streams import generator, lane_streams
+from dgtd.harness.cost.fits import interleaved
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.statistics import exponential, mean_interval
+from dgtd.harness.judging.verdicts import Finding, below
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.trainers.agent import Acting
 
 SOURCE = "Remark 2; Algorithm 3"
 PLACE, LANES, BATCH, ATOMS = "cartpole-v1", 10, 32, 40

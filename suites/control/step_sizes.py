@@ -7,22 +7,22 @@ from functools import partial
 import numpy as np
 import torch
 
-from algorithms import rules
-from algorithms.checks import Floats
-from algorithms.fast.replayed import ReplayEngine
-from algorithms.replay import Transitions
-from algorithms.stepping import Sgd
-from algorithms.streams import generator, generators
-from algorithms.targets import CdfTarget, Target, ValueTarget
-from harness.experiment.search import agent_learner, run_spec
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import mean_interval
-from harness.judging.verdicts import Finding, below, exactly, largest
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from harness.runs.trainers.agent import Acting
-from suites.control import learning
-from suites.control.updates import transitions
+from dgtd.algorithms import rules
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.replayed import ReplayEngine
+from dgtd.algorithms.replay import Transitions
+from dgtd.algorithms.stepping import Sgd
+from dgtd.algorithms.streams import generator, generators
+from dgtd.algorithms.targets import CdfTarget, Target, ValueTarget
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import mean_interval
+from dgtd.harness.judging.verdicts import Finding, below, exactly, largest
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.suites.control import learning
+from dgtd.suites.control.updates import transitions
 
 SOURCE = "Algorithm 3; Figure 3"
 RULE, PLACE = "greedy_gq(0.5)", learning.PLACE

@@ -1,9 +1,9 @@
 """The sweep behind Figure 3's rates: every agent at the same rates, on a root seed that no verdict uses.
 
-    python -m suites.control.sweep cartpole-v1
-    python -m suites.control.sweep LunarLander-v3
+    python -m dgtd.suites.control.sweep cartpole-v1
+    python -m dgtd.suites.control.sweep LunarLander-v3
 
-What it finds is written into the panels of `suites.control.figure_three`, by hand: they are four numbers.
+What it finds is written into the panels of `dgtd.suites.control.figure_three`, by hand: they are four numbers.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from algorithms.checks import look_up
-from harness.judging.claims import Setting
-from harness.judging.ledger import Workshop
-from harness.runs.executors import executor_maker
-from harness.runs.store import Store
-from suites.control.figure_three import PANELS, SHOWN, Panel
-from suites.returns import final_returns
+from dgtd.algorithms.names import look_up
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.ledger import Workshop
+from dgtd.harness.runs.executors import executor_maker
+from dgtd.harness.runs.store import Store
+from dgtd.suites.control.figure_three import PANELS, SHOWN, Panel
+from dgtd.suites.returns import final_returns
 
 SEED, LANES = 103, 10
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from algorithms import rules
-from algorithms.agents import Agent, Players
-from algorithms.checks import Floats
-from algorithms.replay import Transitions
-from algorithms.streams import generator, generators
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly
+from dgtd.algorithms import rules
+from dgtd.algorithms.agents import Agent, Players
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.replay import Transitions
+from dgtd.algorithms.streams import generator, generators
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.verdicts import Finding, exactly
 
 LANES, INPUTS, ACTIONS, BATCH = 2, 4, 2, 5
 HIDDEN = (6, 5)

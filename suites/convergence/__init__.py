@@ -6,10 +6,10 @@ hold, and claims the limit there; `falls` has places where one of them is missin
 
 from __future__ import annotations
 
-from algorithms.rule import Rule
-from algorithms.rules import gtd2, tdc
-from harness.judging.claims import Claim
-from suites.convergence import falls, limits, planted
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2, tdc
+from dgtd.harness.judging.claims import Claim
+from dgtd.suites.convergence import falls, limits, planted
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

@@ -6,16 +6,16 @@ from functools import partial
 
 import numpy as np
 
-from algorithms.rule import Promise, Rule
-from algorithms.rules import gtd2, tdc
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import end_over_start
-from harness.judging.verdicts import Finding, below, exactly
-from harness.runs.lanes import Lanes
-from harness.runs.spec import PredictorSpec, Request, StepSchedule
-from harness.runs.trainers.networks import Layers
-from suites.means import request
-from suites.stability.lanes import few_diverge
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.algorithms.rules import gtd2, tdc
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import end_over_start
+from dgtd.harness.judging.verdicts import Finding, below, exactly
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import PredictorSpec, Request, StepSchedule
+from dgtd.harness.runs.trainers.networks import Layers
+from dgtd.suites.means import request
+from dgtd.suites.stability.lanes import few_diverge
 
 SOURCE = "Theorem 2"
 FALL = {"J": 0.4, "gradient": 0.7}  # of the start, in 10⁶ lane-steps (ci)

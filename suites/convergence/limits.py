@@ -11,20 +11,20 @@ from functools import partial
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers
-from algorithms.rule import Promise, Rule
-from algorithms.rules import greedy_gq, gtd2
-from algorithms.targets import CdfTarget
-from harness.judging.claims import Claim, Judge, Need, Needs, Setting
-from harness.judging.statistics import end_over_start, median_interval, slopes
-from harness.judging.verdicts import Finding, below, exactly
-from harness.oracle.returns import projected_law
-from harness.plugins import find_problem
-from harness.runs.lanes import Lanes
-from harness.runs.spec import PredictorSpec, Request, StepSchedule
-from harness.runs.trainers.networks import Layers
-from suites.convergence.falls import NAMES, SOURCE, TABLE
-from suites.means import request
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.algorithms.rules import greedy_gq, gtd2
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.judging.claims import Claim, Judge, Need, Needs, Setting
+from dgtd.harness.judging.statistics import end_over_start, median_interval, slopes
+from dgtd.harness.judging.verdicts import Finding, below, exactly
+from dgtd.harness.oracle.returns import projected_law
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import PredictorSpec, Request, StepSchedule
+from dgtd.harness.runs.trainers.networks import Layers
+from dgtd.suites.convergence.falls import NAMES, SOURCE, TABLE
+from dgtd.suites.means import request
 
 INTERIOR, INTERIOR_ATOMS = "random_mdp(states=5,gamma=0.8)", 4
 ALPHA, BETA, RADIUS = 0.3, 1.0, 50.0

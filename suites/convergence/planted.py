@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from algorithms.checks import Floats
-from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, Verdict, exactly
-from harness.runs.lanes import Lanes
-from suites.convergence.falls import SOURCE
-from suites.convergence.limits import decades, network_is_near, slope_is_negative
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.verdicts import Finding, Verdict, exactly
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.suites.convergence.falls import SOURCE
+from dgtd.suites.convergence.limits import decades, network_is_near, slope_is_negative
 
 LANES, STEPS, STALL = 64, 1_000_000, 10_000
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from harness.judging.claims import Need, Setting
-from harness.report.drawing import INK, Figure, Panel, Reading, Readings
-from harness.report.panels import Bundle, means, spreads
-from harness.report.paper import PaperFigure, Statement
-from harness.report.worlds import law_quantiles
-from harness.runs.lanes import Lanes
-from suites.figures.search import line, pictures, stated
-from suites.policy_iteration import figure_one, law
-from suites.policy_iteration.search import FINAL_LANES, FINALISTS, FORMS, LANES, SEARCHED, STEPS, V0, V1, shown
+from dgtd.harness.judging.claims import Need, Setting
+from dgtd.harness.report.drawing import INK, Figure, Panel, Reading, Readings
+from dgtd.harness.report.panels import Bundle, means, spreads
+from dgtd.harness.report.paper import PaperFigure, Statement
+from dgtd.harness.report.worlds import law_quantiles
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.suites.figures.search import line, pictures, stated
+from dgtd.suites.policy_iteration import figure_one, law
+from dgtd.suites.policy_iteration.search import FINAL_LANES, FINALISTS, FORMS, LANES, SEARCHED, STEPS, V0, V1, shown
 
 WORLDS = (V0, V1)
 SENTENCES = {

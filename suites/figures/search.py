@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.experiment.search import Point, points
-from harness.judging.claims import Claim
-from harness.report.drawing import INK, Figure, Panel, Reading, Readings
-from harness.report.panels import Line
-from harness.report.paper import Statement
-from suites.policy_iteration.search import FORMS, LANES, LEARNS, SEARCHED, STEPS, Form, number, returns, shown
+from dgtd.harness.experiment.search import Point, points
+from dgtd.harness.judging.claims import Claim
+from dgtd.harness.report.drawing import INK, Figure, Panel, Reading, Readings
+from dgtd.harness.report.panels import Line
+from dgtd.harness.report.paper import Statement
+from dgtd.suites.policy_iteration.search import FORMS, LANES, LEARNS, SEARCHED, STEPS, Form, number, returns, shown
 
 # Mean returns from .. on, as markers: Okabe and Ito's colours, and shapes for who sees none.
 CLASSES = ((-np.inf, "#999999", "x"), (LEARNS, "#56B4E9", "o"), (120.0, "#E69F00", "s"), (160.0, "#D55E00", "D"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from harness.judging.claims import Need, Setting
-from harness.report.drawing import Figure
-from harness.report.panels import Bundle, Line, means, spreads
-from harness.report.paper import PaperFigure, Statement
-from suites.control import figure_three
-from suites.control.figure_three import CARTPOLE, DOOM, LANDER, SHOWN
-from suites.figures.search import stated
+from dgtd.harness.judging.claims import Need, Setting
+from dgtd.harness.report.drawing import Figure
+from dgtd.harness.report.panels import Bundle, Line, means, spreads
+from dgtd.harness.report.paper import PaperFigure, Statement
+from dgtd.suites.control import figure_three
+from dgtd.suites.control.figure_three import CARTPOLE, DOOM, LANDER, SHOWN
+from dgtd.suites.figures.search import stated
 
 ON_CARTPOLE, ON_LANDER, ON_DOOM = (f"control/{panel.short}" for panel in (CARTPOLE, LANDER, DOOM))
 CARTPOLES = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.judging.claims import Need, Setting
-from harness.report.drawing import Figure
-from harness.report.panels import Bundle, Line, means, spreads
-from harness.report.paper import PaperFigure, Statement
-from suites import evaluation
-from suites.figures.search import stated
+from dgtd.harness.judging.claims import Need, Setting
+from dgtd.harness.report.drawing import Figure
+from dgtd.harness.report.panels import Bundle, Line, means, spreads
+from dgtd.harness.report.paper import PaperFigure, Statement
+from dgtd.suites import evaluation
+from dgtd.suites.figures.search import stated
 
 PROJECTIONS = ("cramer", "nearest")
 SHOWN = {"linear": "linear predictor", "mlp": f"network, {evaluation.HIDDEN[0]} units"}

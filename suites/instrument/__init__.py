@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from algorithms.rule import Rule
-from algorithms.rules import gtd2, tdrc
-from harness.judging.claims import Claim
-from suites.instrument import curves, exact, steps
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2, tdrc
+from dgtd.harness.judging.claims import Claim
+from dgtd.suites.instrument import curves, exact, steps
 
 RULES = (gtd2, tdrc(0.5))  # together they use every term: u or δ on f, curvature, w's decay
 

@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from algorithms.checks import Floats
-from algorithms.fast.compiled_loop import LaneState
-from algorithms.fast.linear import LinearEngine
-from algorithms.rule import Rule
-from algorithms.stepping import RobbinsMonro, Schedule
-from algorithms.streams import lane_streams
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.verdicts import Finding, unlikely
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.metrics import Metrics
-from harness.oracle.moments import Expected, Moments
-from harness.oracle.problem import Problem
-from harness.plugins import find_problem
-from harness.runs.job import Job
-from harness.runs.rule_files import reference_of
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.compiled_loop import LaneState
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.stepping import RobbinsMonro, Schedule
+from dgtd.algorithms.streams import lane_streams
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.verdicts import Finding, unlikely
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.moments import Expected, Moments
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import reference_of
 
 TIMES = (1, 2, 4, 10, 30, 100, 300)
 GROWTH = 4.0  # of the mean square: ours fall

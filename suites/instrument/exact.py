@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 import torch
 
-from algorithms.checks import Floats
-from algorithms.rule import Rule
-from algorithms.rules import gtd2, gtd2_sb, td, tdc, tdrc
-from algorithms.streams import generator
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import mean_interval
-from harness.judging.verdicts import Finding, agrees, exactly, largest
-from harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
-from harness.oracle.enumerated import Enumerated, saddle_error, second_moment_radius
-from harness.oracle.lstd import lstd
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.metrics import Metrics
-from harness.oracle.returns import moments
-from harness.oracle.saddle import Saddle
-from harness.oracle.theorem import linear_case, network_case
-from harness.plugins import find_problem
-from harness.runs.job import Job
-from harness.runs.rule_files import reference_of
-from suites.instrument.steps import judged
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2, gtd2_sb, td, tdc, tdrc
+from dgtd.algorithms.streams import generator
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import mean_interval
+from dgtd.harness.judging.verdicts import Finding, agrees, exactly, largest
+from dgtd.harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
+from dgtd.harness.oracle.enumerated import Enumerated, saddle_error, second_moment_radius
+from dgtd.harness.oracle.lstd import lstd
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.returns import moments
+from dgtd.harness.oracle.saddle import Saddle
+from dgtd.harness.oracle.theorem import linear_case, network_case
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import reference_of
+from dgtd.suites.instrument.steps import judged
 
 ROUNDING = 1e-9
 ENUMERATED = ("random_walk", "collision", "two_state")

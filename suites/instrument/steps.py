@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 import torch
 
-from algorithms.checks import Floats
-from algorithms.fast.linear import LinearEngine, directions
-from algorithms.fast.loop import TorchLoop
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.module import ModuleEngine
-from algorithms.fast.small import SmallEngine, SmallLoop
-from algorithms.rule import Rule
-from algorithms.rules import gtd2
-from algorithms.stepping import Constant, PowerLaw
-from algorithms.streams import generator, generators, lane_streams
-from algorithms.table import Batch, Sampler
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.judging.claims import Claim, Setting
-from harness.judging.verdicts import Finding, exactly
-from harness.oracle import literal
-from harness.oracle.objectives import flat
-from harness.oracle.theorem import EXACT
-from harness.plugins import find_problem
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.linear import LinearEngine, directions
+from dgtd.algorithms.fast.loop import TorchLoop
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.fast.small import SmallEngine, SmallLoop
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.stepping import Constant, PowerLaw
+from dgtd.algorithms.streams import generator, generators, lane_streams
+from dgtd.algorithms.table import Batch, Sampler
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.verdicts import Finding, exactly
+from dgtd.harness.oracle import literal
+from dgtd.harness.oracle.objectives import flat
+from dgtd.harness.oracle.theorem import EXACT
+from dgtd.harness.plugins import find_problem
 
 PATH = 1e-9  # of the largest number: rounding over a dozen steps
 LANES = 2

@@ -1,14 +1,14 @@
 """Policy iteration: a policy is evaluated as it is frozen, evaluation has the right fixed point, and TDC learns.
 
 ci decides what can be decided in a minute. What the paper says of Figure 1 is in the full and paper profiles
-(`suites.policy_iteration.figure_one`), as findings.
+(`dgtd.suites.policy_iteration.figure_one`), as findings.
 """
 
 from __future__ import annotations
 
-from algorithms.rule import Rule
-from harness.judging.claims import Claim
-from suites.policy_iteration import evaluation, every_step, figure_one
+from dgtd.algorithms.rule import Rule
+from dgtd.harness.judging.claims import Claim
+from dgtd.suites.policy_iteration import evaluation, every_step, figure_one
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

@@ -9,29 +9,29 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from algorithms import rules
-from algorithms.agents import Evaluators
-from algorithms.checks import Floats
-from algorithms.fast.network_batches import BatchLearner, Lesson, Update
-from algorithms.fast.small import SmallEngine
-from algorithms.rule import Rule
-from algorithms.targets import CdfTarget, Target
-from harness.experiment.search import iterating_learner, learner_at, run_spec
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import proportion_interval
-from harness.judging.verdicts import Finding, below, exactly, largest, unlikely
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.returns import projected_law
-from harness.plugins import find_problem
-from harness.runs.job import Job
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from harness.runs.trainers.policy_iteration import Iterating, Walk
-from suites.control.learning import LEARNS
-from suites.policy_iteration.every_step import EveryStep
-from suites.policy_iteration.figure_one import SOURCE
-from suites.policy_iteration.search import V0, chosen, shown
-from suites.returns import final_returns
+from dgtd.algorithms import rules
+from dgtd.algorithms.agents import Evaluators
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.network_batches import BatchLearner, Lesson, Update
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.targets import CdfTarget, Target
+from dgtd.harness.experiment.search import iterating_learner, learner_at, run_spec
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import proportion_interval
+from dgtd.harness.judging.verdicts import Finding, below, exactly, largest, unlikely
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.returns import projected_law
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.suites.control.learning import LEARNS
+from dgtd.suites.policy_iteration.every_step import EveryStep
+from dgtd.suites.policy_iteration.figure_one import SOURCE
+from dgtd.suites.policy_iteration.search import V0, chosen, shown
+from dgtd.suites.returns import final_returns
 
 FINITE, ATOMS = "finite_cartpole", 30
 EXACT = 1e-9  # of the mean step at the start; rounding is at 1e-14

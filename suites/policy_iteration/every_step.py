@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.agents import Evaluators
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.verdicts import Finding
-from harness.runs.job import Job
-from harness.runs.spec import RunSpec
-from harness.runs.trainers.policy_iteration import Iterating, Walk
-from suites.policy_iteration.figure_one import at_its_best, compare
-from suites.policy_iteration.search import V0, shown
-from suites.returns import final_returns
+from dgtd.algorithms.agents import Evaluators
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.verdicts import Finding
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.suites.policy_iteration.figure_one import at_its_best, compare
+from dgtd.suites.policy_iteration.search import V0, shown
+from dgtd.suites.returns import final_returns
 
 
 class EveryStep(Evaluators):

@@ -1,7 +1,7 @@
 """Figure 1: policy iteration on CartPole, GTD2 and TDC against their distributional forms.
 
 The paper gives neither step sizes nor activation, replay or length. So every rule and form is compared at the setting
-that a search chose for it (`suites.policy_iteration.search`), on lanes that the search has not seen.
+that a search chose for it (`dgtd.suites.policy_iteration.search`), on lanes that the search has not seen.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from harness.experiment.search import learner_at, run_spec
-from harness.judging.claims import Claim, Judge, Setting
-from harness.judging.statistics import Interval, paired
-from harness.judging.verdicts import Finding, below
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from suites.policy_iteration import law, search
-from suites.policy_iteration.search import STEPS, V0, V1, Form, chosen, shown
-from suites.returns import SMALLER, final_returns, varies_less
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.experiment.search import learner_at, run_spec
+from dgtd.harness.judging.claims import Claim, Judge, Setting
+from dgtd.harness.judging.statistics import Interval, paired
+from dgtd.harness.judging.verdicts import Finding, below
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.suites.policy_iteration import law, search
+from dgtd.suites.policy_iteration.search import STEPS, V0, V1, Form, chosen, shown
+from dgtd.suites.returns import SMALLER, final_returns, varies_less
 
 SOURCE = "Figure 1"
 LANES, COHORT = 30, 10

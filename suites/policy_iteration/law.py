@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.agents import Evaluators
-from algorithms.checks import Floats, Integers
-from algorithms.fast.mlp import MlpEngine
-from algorithms.streams import generator
-from algorithms.targets import CdfTarget, cramer_distance
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import median_interval
-from harness.judging.verdicts import Finding, below
-from harness.places.cartpole import CartPole
-from harness.runs.job import Job
-from harness.runs.spec import RunSpec
-from harness.runs.trainers.policy_iteration import Iterating, Walk
-from suites.policy_iteration.search import V0, shown
+from dgtd.algorithms.agents import Evaluators
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.streams import generator
+from dgtd.algorithms.targets import CdfTarget, cramer_distance
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import median_interval
+from dgtd.harness.judging.verdicts import Finding, below
+from dgtd.harness.places.cartpole import CartPole
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.suites.policy_iteration.search import V0, shown
 
 SOURCE = "Figure 1, right"
 RULES = ("gtd2", "tdc")

@@ -1,12 +1,12 @@
 """Figure 1's search: which setting each rule and form is compared at, found among the same 64 for all of them.
 
 The paper gives neither step sizes nor activation, replay or projection. So every form is run at the same points of a
-Sobol sequence (`harness.experiment.search`), the four best of a form meet again on fresh lanes, and the best of these
-is its setting. What was found is data, in search.json; two commands find it and a third writes it down:
+Sobol sequence (`dgtd.harness.experiment.search`), the four best of a form meet again on fresh lanes, and the best of
+these is its setting. What was found is data, in search.json; two commands find it and a third writes it down:
 
     dgtd suite policy_iteration --profile paper --json --claim policy_iteration/cartpole-v0/value \\
       --claim policy_iteration/cartpole-v0/cdf > found.json
-    python -m suites.policy_iteration.search found.json
+    python -m dgtd.suites.policy_iteration.search found.json
 
 The first run of these names the finalists, whose lanes are run by the second.
 """
@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from harness.experiment.search import Point, learner_at, points, run_spec
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import proportion_interval
-from harness.judging.verdicts import Finding, agrees, below
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from suites.returns import final_returns
+from dgtd.algorithms.checks import Floats
+from dgtd.harness.experiment.search import Point, learner_at, points, run_spec
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import proportion_interval
+from dgtd.harness.judging.verdicts import Finding, agrees, below
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.suites.returns import final_returns
 
 Form = tuple[str, str]  # a rule, and the target: value or cdf
 
@@ -58,7 +58,7 @@ def claims() -> list[Claim]:
 @cache
 def record() -> dict[str, Any]:
     """Mean returns over the last fifth: of every setting, and of the finalists by number."""
-    found: dict[str, Any] = json.loads(files("suites.policy_iteration").joinpath(RECORD).read_text("utf-8"))
+    found: dict[str, Any] = json.loads(files("dgtd.suites.policy_iteration").joinpath(RECORD).read_text("utf-8"))
     return found
 
 
@@ -178,4 +178,6 @@ def as_text(found: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     ledger = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-    Path(str(files("suites.policy_iteration").joinpath(RECORD))).write_text(as_text(written(ledger)), encoding="utf-8")
+    Path(str(files("dgtd.suites.policy_iteration").joinpath(RECORD))).write_text(
+        as_text(written(ledger)), encoding="utf-8"
+    )

@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats, whole, within
-from algorithms.streams import lane_streams
-from harness.oracle.mdp import FiniteMDP, Transitions, mix
-from harness.oracle.problem import Problem
-from harness.places.cartpole import STEEP, Lanes, Step, move
+from dgtd.algorithms.checks import Floats, whole, within
+from dgtd.algorithms.streams import lane_streams
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions, mix
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.places.cartpole import STEEP, Lanes, Step, move
 
 FASTEST = 2.0  # the largest angular speed on the grid, rad/s: a push changes the speed by 0.3
 NEVER = 1_000_000  # steps after which an episode is cut off

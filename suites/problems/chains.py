@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.checks import look_up, unknown
-from algorithms.streams import generator
-from harness.oracle.mdp import FiniteMDP, Transitions
-from harness.oracle.problem import Problem
+from dgtd.algorithms.names import look_up, unknown
+from dgtd.algorithms.streams import generator
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.oracle.problem import Problem
 
 
 def boyan() -> Problem:

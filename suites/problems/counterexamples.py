@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from algorithms.checks import within
-from harness.oracle.mdp import FiniteMDP, Transitions
-from harness.oracle.problem import Problem
+from dgtd.algorithms.checks import within
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.oracle.problem import Problem
 
 if TYPE_CHECKING:
     import torch

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import whole, within
-from algorithms.streams import generator
-from harness.oracle.mdp import FiniteMDP, Transitions, mix, optimal_policy
-from harness.oracle.problem import Problem
+from dgtd.algorithms.checks import whole, within
+from dgtd.algorithms.streams import generator
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions, mix, optimal_policy
+from dgtd.harness.oracle.problem import Problem
 
 MOST = 10_000_000  # numbers in an array of a random MDP: a laptop holds them
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.replay import State, refill
-from harness.places.cartpole import PAINT, WOOD, CartPole, drawn, frame
-from harness.places.world import Moved, WorldInfo
+from dgtd.algorithms.replay import State, refill
+from dgtd.harness.places.cartpole import PAINT, WOOD, CartPole, drawn, frame
+from dgtd.harness.places.world import Moved, WorldInfo
 
 LIMIT = 200
 ROUND = 10  # steps of an episode on the treadmill

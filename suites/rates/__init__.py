@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from algorithms.rule import Rule
-from algorithms.rules import gtd2
-from harness.judging.claims import Claim
-from suites.rates import expected, sampled, tails
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.harness.judging.claims import Claim
+from dgtd.suites.rates import expected, sampled, tails
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

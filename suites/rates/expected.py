@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.rule import Promise, Rule
-from algorithms.rules import gtd2
-from harness.judging.claims import PROFILES, Claim, Setting
-from harness.judging.verdicts import Finding, exactly
-from harness.oracle.moments import Moments
-from harness.oracle.saddle import Saddle
-from harness.oracle.theorem import at_horizon
-from harness.plugins import find_problem
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.harness.judging.claims import PROFILES, Claim, Setting
+from dgtd.harness.judging.verdicts import Finding, exactly
+from dgtd.harness.oracle.moments import Moments
+from dgtd.harness.oracle.saddle import Saddle
+from dgtd.harness.oracle.theorem import at_horizon
+from dgtd.harness.plugins import find_problem
 
 if TYPE_CHECKING:
-    from harness.oracle.moments import Moments
-    from harness.oracle.saddle import Saddle
+    from dgtd.harness.oracle.moments import Moments
+    from dgtd.harness.oracle.saddle import Saddle
 
 SOURCE = "Proposition 2, corrected; ½ MSPBE ≤ Err"
 PLACES = {

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.fast.linear import LinearEngine, directions
-from algorithms.rule import Promise, Rule
-from algorithms.rules import gtd2
-from algorithms.streams import generator, lane_streams
-from algorithms.table import TransitionTable
-from algorithms.targets import ValueTarget
-from harness.judging.claims import Claim, Setting
-from harness.judging.statistics import proportion_interval, slopes
-from harness.judging.verdicts import Finding, Verdict, below, exactly
-from harness.oracle.saddle import Saddle
-from harness.plugins import find_problem
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from suites.means import request
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.linear import LinearEngine, directions
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.streams import generator, lane_streams
+from dgtd.algorithms.table import TransitionTable
+from dgtd.algorithms.targets import ValueTarget
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.statistics import proportion_interval, slopes
+from dgtd.harness.judging.verdicts import Finding, Verdict, below, exactly
+from dgtd.harness.oracle.saddle import Saddle
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.suites.means import request
 
 SOURCE = "Proposition 2, corrected (docs/reading-the-paper.md, 1–4)"
 PLACES = {

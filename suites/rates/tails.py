@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from algorithms.checks import Floats
-from algorithms.rules import gtd2, td
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import Interval, proportion_interval
-from harness.judging.verdicts import Finding, below, exactly
-from harness.oracle.metrics import Metrics
-from harness.oracle.theorem import at_horizon
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from suites.means import request
-from suites.rates.expected import problem_of
-from suites.rates.sampled import FAR, WHERE, runs_of, saddle_of
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rules import gtd2, td
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import Interval, proportion_interval
+from dgtd.harness.judging.verdicts import Finding, below, exactly
+from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.theorem import at_horizon
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.suites.means import request
+from dgtd.suites.rates.expected import problem_of
+from dgtd.suites.rates.sampled import FAR, WHERE, runs_of, saddle_of
 
 LANES, STEPS = 10_000, 10_000
 LEVELS = (0.4, 0.4 / 6.325, 0.01)  # of δ: two equal steps of log 1/δ

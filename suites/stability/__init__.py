@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from algorithms.rule import Promise, Rule
-from algorithms.rules import gtd2, td, tdc, tdrc
-from harness.judging.claims import Claim
-from suites.stability import exact
-from suites.stability.exact import spiral
-from suites.stability.lanes import FALLEN, RULES, STEPS, Watched, bounded, certificate, falls, grid, td_control
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.algorithms.rules import gtd2, td, tdc, tdrc
+from dgtd.harness.judging.claims import Claim
+from dgtd.suites.stability import exact
+from dgtd.suites.stability.exact import spiral
+from dgtd.suites.stability.lanes import FALLEN, RULES, STEPS, Watched, bounded, certificate, falls, grid, td_control
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:

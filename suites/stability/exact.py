@@ -9,18 +9,18 @@ from functools import partial
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.rule import Promise, Rule
-from algorithms.rules import gtd2, gtd2_sb, td
-from harness.judging.claims import Claim, Setting
-from harness.judging.statistics import Sprt
-from harness.judging.verdicts import Finding, exactly, largest, seldom
-from harness.oracle.certificates import Dynamics, mean_square
-from harness.oracle.moments import Moments
-from harness.plugins import find_problem
-from harness.runs.lanes import Lanes
-from harness.runs.spec import PredictorSpec, Request, StepSchedule
-from suites.means import request
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.algorithms.rules import gtd2, gtd2_sb, td
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.statistics import Sprt
+from dgtd.harness.judging.verdicts import Finding, exactly, largest, seldom
+from dgtd.harness.oracle.certificates import Dynamics, mean_square
+from dgtd.harness.oracle.moments import Moments
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import PredictorSpec, Request, StepSchedule
+from dgtd.suites.means import request
 
 OURS = "ours"
 SAME = 1e-9  # relative: two computations of one number

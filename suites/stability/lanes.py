@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.rule import Promise, Rule
-from algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb
-from algorithms.targets import target_class
-from harness.judging.claims import Claim, Need, Setting
-from harness.judging.statistics import Sprt, end_over_start, mean_interval
-from harness.judging.verdicts import Finding, agrees, below, seldom
-from harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
-from harness.plugins import find_problem
-from harness.runs.job import Job
-from harness.runs.lanes import Lanes, gone
-from harness.runs.rule_files import reference_of
-from harness.runs.spec import FAR, Request
-from suites.means import request
+from dgtd.algorithms.rule import Promise, Rule
+from dgtd.algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb
+from dgtd.algorithms.targets import target_class
+from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.statistics import Sprt, end_over_start, mean_interval
+from dgtd.harness.judging.verdicts import Finding, agrees, below, seldom
+from dgtd.harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.lanes import Lanes, gone
+from dgtd.harness.runs.rule_files import reference_of
+from dgtd.harness.runs.spec import FAR, Request
+from dgtd.suites.means import request
 
 SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"
 RULES = (gtd2, tdc, gtd2_sb, tdc_sb, residual_gradient)

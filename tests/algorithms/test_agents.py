@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.agents import Agent, Players
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.replayed import ReplayEngine
-from algorithms.replay import Replay, Transitions
-from algorithms.rule import Cotangents, rule, uses
-from algorithms.stepping import Adam
-from algorithms.streams import generators, lane_streams
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.agents import Agent, Players
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.replayed import ReplayEngine
+from dgtd.algorithms.replay import Replay, Transitions
+from dgtd.algorithms.rule import Cotangents, rule, uses
+from dgtd.algorithms.stepping import Adam
+from dgtd.algorithms.streams import generators, lane_streams
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 
 LANES, SIZE, OBSERVATIONS, ACTIONS = 3, 5, 4, 2
 LAW = CdfTarget(0, 10, 7)

@@ -8,14 +8,14 @@ import pytest
 import torch
 from numpy import tanh as bare_tanh
 
-from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.fast.heads import TensorBatch
-from algorithms.fast.mlp import MlpEngine
-from algorithms.formulas import FUNCTIONS, FormulaError
-from algorithms.rule import Cotangents, rule
-from algorithms.streams import generators
-from algorithms.table import Batch
-from algorithms.targets import ValueTarget
+from dgtd.algorithms.fast.compiled_loop import rule_as_data
+from dgtd.algorithms.fast.heads import TensorBatch
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.formulas import FUNCTIONS, FormulaError
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import ValueTarget
 
 WEIGHT = 0.5
 
@@ -77,7 +77,7 @@ def clipped(delta, u, rho):
 
 def test_an_engine_of_tensors_takes_the_step_of_the_compiled_one():
     """A network without hidden layers is linear: one batch, two engines."""
-    from algorithms.fast.linear import directions
+    from dgtd.algorithms.fast.linear import directions
 
     rng = np.random.default_rng(1)
     x, x_next = rng.normal(size=(2, 1, 6, 3))

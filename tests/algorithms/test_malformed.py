@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import rules
-from algorithms.fast.linear import LinearEngine, directions
-from algorithms.streams import lane_streams
-from algorithms.table import Batch, Sampler, TransitionTable
-from algorithms.targets import CdfTarget, Shift, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import LinearEngine, directions
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.table import Batch, Sampler, TransitionTable
+from dgtd.algorithms.targets import CdfTarget, Shift, ValueTarget
 from tests.problems import TWO_STATES, baird, walk
 
 GOOD = TWO_STATES | {"iid": False}

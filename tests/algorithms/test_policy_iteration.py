@@ -5,14 +5,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from algorithms.agents import Evaluators
-from algorithms.fast.mlp import TorchLearner
-from algorithms.fast.network_batches import LARGEST_COMPILED, BatchLearner, Kept, Lesson, Update, learner_for
-from algorithms.fast.small import SmallEngine
-from algorithms.rules import gtd2, tdc, tdrc
-from algorithms.streams import generators
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms.agents import Evaluators
+from dgtd.algorithms.fast.mlp import TorchLearner
+from dgtd.algorithms.fast.network_batches import LARGEST_COMPILED, BatchLearner, Kept, Lesson, Update, learner_for
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.rules import gtd2, tdc, tdrc
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 
 LANES, INPUTS = 4, 6
 TARGETS = [ValueTarget(), CdfTarget(0, 10, 7)]

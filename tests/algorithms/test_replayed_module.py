@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.agents import Agent, Players
-from algorithms.fast.replayed import ReplayEngine, ReplayModule
-from algorithms.rule import rule
-from algorithms.streams import generators
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.agents import Agent, Players
+from dgtd.algorithms.fast.replayed import ReplayEngine, ReplayModule
+from dgtd.algorithms.rule import rule
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 from tests.algorithms.test_agents import ACTIONS, DOUBLE, LANES, LAW, OBSERVATIONS, transitions
 
 HIDDEN = (6, 5)
@@ -106,7 +106,7 @@ def test_a_sick_lane_is_told_and_disturbs_no_other():
 
 @rule(promises=())
 def follows(delta, u, rho):
-    from algorithms.rule import Cotangents
+    from dgtd.algorithms.rule import Cotangents
 
     return Cotangents(prediction=-rho * delta, target=rho * delta, tangent=0.0 * u)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.fast.linear import directions
-from algorithms.rule import Cotangents, Promise, Rule, rule
-from algorithms.table import Batch
-from algorithms.targets import ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import directions
+from dgtd.algorithms.rule import Cotangents, Promise, Rule, rule
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import ValueTarget
 
 EVERY = [*rules.RULES.values(), rules.greedy_gq(0.0), rules.greedy_gq(0.5), rules.tdrc(1.0)]
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from algorithms.streams import generator, lane_streams, seed_sequence
-from algorithms.table import Sampler, TransitionTable, alias_table
-from harness.plugins import find_problem
+from dgtd.algorithms.streams import generator, lane_streams, seed_sequence
+from dgtd.algorithms.table import Sampler, TransitionTable, alias_table
+from dgtd.harness.plugins import find_problem
 from tests.problems import TWO_STATES, walk
 
 

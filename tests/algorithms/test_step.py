@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.fast.activations import ACTIVATIONS, activation
-from algorithms.fast.linear import directions as linear_directions
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.replayed import ReplayEngine
-from algorithms.fast.small import SmallEngine
-from algorithms.replay import Transitions
-from algorithms.rule import Cotangents, rule
-from algorithms.step import directions
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.activations import ACTIVATIONS, activation
+from dgtd.algorithms.fast.linear import directions as linear_directions
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.replayed import ReplayEngine
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.replay import Transitions
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.step import directions
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 
 SIZE, INPUTS, HIDDEN = 5, 3, (4, 6)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms.stepping import (
+from dgtd.algorithms.stepping import (
     Constant,
     PowerLaw,
     RobbinsMonro,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.streams import generators, lane_streams, seed_sequence
+from dgtd.algorithms.streams import generators, lane_streams, seed_sequence
 
 NAMES = st.sampled_from(["a", "problem", "lane", "lane_seeds", "zz"])
 VALUES = st.one_of(st.integers(-3, 10**12), st.text(max_size=5), st.just("('lane_seed', 'int', '0')"))

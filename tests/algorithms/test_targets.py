@@ -6,14 +6,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.targets import (
+from dgtd.algorithms.targets import (
     PROJECTIONS,
     CdfTarget,
     ValueTarget,
     cramer_distance,
     sup_cramer_distance,
 )
-from harness.plugins import find_problem
+from dgtd.harness.plugins import find_problem
 
 
 def decimals(low, high):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.fast import module as traced
-from algorithms.fast.loop import TorchLoop
-from algorithms.fast.module import ModuleEngine
-from algorithms.streams import lane_streams
-from algorithms.targets import ValueTarget
-from harness.plugins import find_problem
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast import module as traced
+from dgtd.algorithms.fast.loop import TorchLoop
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.targets import ValueTarget
+from dgtd.harness.plugins import find_problem
 
 LONG = traced.AFTER + 20
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.agents import Agent, Players
-from algorithms.replay import Replay
-from algorithms.streams import generators, lane_streams
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.cost.fits import alternating
-from harness.experiment.search import agent_learner, run_spec
-from harness.places.world import find_world
-from harness.runs.spec import PredictorSpec
-from harness.runs.trainers.agent import Acting
-from harness.runs.trainers.trainer import train
+from dgtd.algorithms import rules
+from dgtd.algorithms.agents import Agent, Players
+from dgtd.algorithms.replay import Replay
+from dgtd.algorithms.streams import generators, lane_streams
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.cost.fits import alternating
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.places.world import find_world
+from dgtd.harness.runs.spec import PredictorSpec
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.trainers.trainer import train
 from tests.benchmarks.lines import report
 
 LANES, BATCH, ATOMS = 30, 32, 40

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.fast.mlp import TorchLearner
-from algorithms.fast.network_batches import BatchLearner, Lesson, Update, learner_for
-from algorithms.fast.small import SmallEngine
-from algorithms.rules import gtd2
-from algorithms.streams import generators
-from algorithms.targets import CdfTarget
-from harness.cost.fits import alternating
+from dgtd.algorithms.fast.mlp import TorchLearner
+from dgtd.algorithms.fast.network_batches import BatchLearner, Lesson, Update, learner_for
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.cost.fits import alternating
 from tests.benchmarks.lines import report
 
 TINY = 1e-9  # step sizes: nothing may diverge while it is timed

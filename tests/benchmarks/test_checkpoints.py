@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.search import agent_learner, run_spec
-from harness.runs.checkpoints import EVERY, FOLDER
-from harness.runs.trainers.agent import Acting
-from harness.runs.work import Cohort, Task
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.runs.checkpoints import EVERY, FOLDER
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.work import Cohort, Task
 from tests.benchmarks.lines import report
 
 LANES = 30

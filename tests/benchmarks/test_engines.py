@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.targets import CdfTarget
-from harness.cost import peers
-from harness.cost.fits import alternating
-from harness.oracle import literal
+from dgtd.algorithms import rules
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.cost import peers
+from dgtd.harness.cost.fits import alternating
+from dgtd.harness.oracle import literal
 from tests.benchmarks import numpy_loops
 from tests.benchmarks.lines import report
 from tests.benchmarks.test_linear_engine import engine_run

@@ -10,12 +10,12 @@ from itertools import pairwise
 import pytest
 import torch
 
-from algorithms.fast.mlp import MlpEngine
-from algorithms.rules import gtd2
-from algorithms.streams import generators
-from harness.cost.fits import alternating
-from harness.cost.peers import SMALL, Network
-from harness.runs.trainers.networks import LARGEST_SMALL
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.streams import generators
+from dgtd.harness.cost.fits import alternating
+from dgtd.harness.cost.peers import SMALL, Network
+from dgtd.harness.runs.trainers.networks import LARGEST_SMALL
 from tests.benchmarks.lines import report
 from tests.benchmarks.test_small_engine import small_loop
 

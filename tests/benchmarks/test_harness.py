@@ -5,15 +5,15 @@ import time
 import numpy as np
 import pytest
 
-from harness.commands.carry_out import progress
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
-from harness.runs.lanes import Lane
-from harness.runs.rule_files import reference
-from harness.runs.spec import COHORT, Learner, Outcome, PlaceSpec, Probe, Request, RunSpec, log_times
-from harness.runs.store import Store
-from harness.runs.work import Cohort, Result
+from dgtd.harness.commands.carry_out import progress
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.lanes import Lane
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import COHORT, Learner, Outcome, PlaceSpec, Probe, Request, RunSpec, log_times
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Cohort, Result
 from tests.benchmarks.lines import report
 
 

@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from algorithms import rules
-from algorithms.fast.linear import LinearEngine
-from algorithms.streams import lane_streams
-from algorithms.table import Sampler
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.cost.fits import alternating
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.table import Sampler
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.cost.fits import alternating
 from tests.benchmarks.lines import report
 from tests.benchmarks.numpy_loops import tabled_loop, value_loop
 from tests.problems import baird
@@ -69,9 +69,9 @@ def test_two_threads_against_one(benchmark):
 def test_the_first_compile(benchmark, tmp_path):
     """A fresh cache folder: every kernel is compiled, once."""
     code = (
-        "from tests.benchmarks.test_linear_engine import *; import algorithms.fast.kernels as k;"
+        "from tests.benchmarks.test_linear_engine import *; import dgtd.algorithms.fast.kernels as k;"
         "engine_run(ValueTarget(), baird()[2], 2, 2, 1)(); k.directions.dispatcher;"
-        "from algorithms.table import Sampler; Sampler(baird()[0], lane_streams(0, range(2))).draw(2)"
+        "from dgtd.algorithms.table import Sampler; Sampler(baird()[0], lane_streams(0, range(2))).draw(2)"
     )
     start = partial(subprocess.run, [sys.executable, "-c", code], check=True, env={"DGTD_CACHE": str(tmp_path)})
     benchmark.pedantic(start, rounds=2)

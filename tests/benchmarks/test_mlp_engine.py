@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from algorithms.rules import gtd2
-from harness.cost.fits import alternating
-from harness.cost.peers import Network, backprop, mlp_step, module_step
+from dgtd.algorithms.rules import gtd2
+from dgtd.harness.cost.fits import alternating
+from dgtd.harness.cost.peers import Network, backprop, mlp_step, module_step
 from tests.benchmarks.lines import report
 
 SHAPES = [(6, (50,), 30), (64, (512, 512), 50), (256, (2000, 2000), 50), (512, (4096, 4096), 50)]

@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from algorithms.rules import gtd2
-from harness.oracle.moments import Moments
-from harness.plugins import find_problem
+from dgtd.algorithms.rules import gtd2
+from dgtd.harness.oracle.moments import Moments
+from dgtd.harness.plugins import find_problem
 from tests.benchmarks.lines import report
 
 CASES = [("boyan", "value", 3000, 30.0), ("baird", "value", 1000, 120.0), ("boyan", "cdf", 60, 6000.0)]
@@ -41,7 +41,7 @@ def test_a_whole_sweep(benchmark, tmp_path):
         "--alphas", ",".join(f"{each:.6g}" for each in alphas), "--ratios", ",".join(f"{each:.6g}" for each in ratios),
         "--store", str(tmp_path / "s.sqlite"), "--json",
     ]  # fmt: skip
-    command = [sys.executable, "-c", "from harness.cli import main; main()", *words]
+    command = [sys.executable, "-c", "from dgtd.harness.cli import main; main()", *words]
     benchmark.pedantic(lambda: subprocess.run(command, check=True, capture_output=True), rounds=1)
     seconds = benchmark.stats.stats.max
     report(benchmark, "exact sweep of 15 × 15 step sizes on Boyan, 10⁴ steps, seconds", seconds, "≤ 60")

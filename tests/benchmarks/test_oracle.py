@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from algorithms import rules
-from algorithms.fast.mlp import MlpEngine
-from algorithms.streams import generators
-from harness.oracle.certificates import Dynamics, mean_square
-from harness.oracle.objectives import Objective, flat, mlp
-from harness.plugins import find_problem
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.streams import generators
+from dgtd.harness.oracle.certificates import Dynamics, mean_square
+from dgtd.harness.oracle.objectives import Objective, flat, mlp
+from dgtd.harness.plugins import find_problem
 from tests.benchmarks.lines import report
 
 
@@ -58,7 +58,7 @@ def test_the_mean_square_bracket_at_d_100(benchmark, place, kind, rule, alpha, b
 
 @pytest.mark.benchmark(group="command line")
 def test_help_answers_at_once(benchmark):
-    command = [sys.executable, "-c", "from harness.cli import main; main(['--help'])"]
+    command = [sys.executable, "-c", "from dgtd.harness.cli import main; main(['--help'])"]
     benchmark.pedantic(lambda: subprocess.run(command, capture_output=True, check=True), rounds=5)
     seconds = benchmark.stats.stats.min
     report(benchmark, "dgtd --help, seconds", seconds, "≤ 0.3")

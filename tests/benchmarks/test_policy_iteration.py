@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.agents import Evaluators
-from algorithms.fast.mlp import MlpEngine
-from algorithms.table import Batch
-from harness.experiment.search import iterating_learner, run_spec
-from harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.algorithms.agents import Evaluators
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.table import Batch
+from dgtd.harness.experiment.search import iterating_learner, run_spec
+from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
 from tests.benchmarks.lines import report
 
 WORLD, LANES, STEPS = "cartpole-v0", 30, 200

@@ -11,11 +11,11 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from algorithms.fast.small import SmallEngine, SmallLoop
-from algorithms.rules import gtd2
-from algorithms.streams import generators, lane_streams
-from algorithms.targets import CdfTarget
-from harness.plugins import find_problem
+from dgtd.algorithms.fast.small import SmallEngine, SmallLoop
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.streams import generators, lane_streams
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.plugins import find_problem
 from tests.benchmarks.lines import report
 
 TINY = 1e-9  # step sizes: nothing may diverge while it is timed
@@ -48,8 +48,8 @@ def small_seconds(shape, atoms, lanes, steps, threads=1, one_hot=False, dtype=np
 def torch_loop(shape, atoms, lanes):
     import torch
 
-    from algorithms.fast.loop import TorchLoop
-    from algorithms.fast.mlp import MlpEngine
+    from dgtd.algorithms.fast.loop import TorchLoop
+    from dgtd.algorithms.fast.mlp import MlpEngine
 
     torch.set_num_threads(1)
     problem, inputs = _place(shape, False)

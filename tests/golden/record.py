@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from harness.runs.store import Store
+from dgtd.harness.runs.store import Store
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -28,7 +28,7 @@ DIVERGING = [
 
 def dgtd(words: list[str], codes: tuple[int, ...] = (0,)) -> Any:
     """The JSON that a command prints."""
-    command = [sys.executable, "-c", "from harness.cli import main; main()", *words]
+    command = [sys.executable, "-c", "from dgtd.harness.cli import main; main()", *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode in codes, done.stderr
     return json.loads(done.stdout)
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def _write(name: str, record: Any) -> None:
-    from harness.commands.output import plain
+    from dgtd.harness.commands.output import plain
 
     (HERE / name).write_text(json.dumps(plain(record), indent=1, ensure_ascii=False) + "\n")
 

@@ -21,7 +21,9 @@ def close(found, expected, tolerance):
 
 def rounding(now, then):
     """Whether an exact error is what rounding leaves, then and now: how much that is depends on the processor."""
-    return then["exact"] and now["margin"] == then["margin"] and max(now["high"], then["high"]) < NOISE * then["margin"]
+    if not then["exact"] or None in (now["high"], then["high"], then["margin"]) or now["margin"] != then["margin"]:
+        return False
+    return max(now["high"], then["high"]) < NOISE * then["margin"]
 
 
 def differences(found, expected):

@@ -4,17 +4,17 @@ from concurrent.futures import Future
 
 import numpy as np
 
-from harness.experiment.comparison import compare
-from harness.experiment.experiment import Entrant, Experiment
-from harness.experiment.search import Choice, Grid
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
-from harness.runs.lanes import Lane, Lanes
-from harness.runs.rule_files import reference
-from harness.runs.spec import FileRef, Outcome, Probe
-from harness.runs.store import Store
-from harness.runs.trainers.world import NAMES
-from harness.runs.work import Cohort, Result
+from dgtd.harness.experiment.comparison import compare
+from dgtd.harness.experiment.experiment import Entrant, Experiment
+from dgtd.harness.experiment.search import Choice, Grid
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.lanes import Lane, Lanes
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import FileRef, Outcome, Probe
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.world import NAMES
+from dgtd.harness.runs.work import Cohort, Result
 from tests.harness.runs.lanes import spec
 
 FINE, LOST, FAILED = Outcome.BUDGET_SPENT, Outcome.DIVERGED, Outcome.FAILED

@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-import harness.judging.ledger  # before `execute` is replaced: it would keep the replacement  # noqa: F401
-from harness.cli import main
+import dgtd.harness.judging.ledger  # before `execute` is replaced: it would keep the replacement  # noqa: F401
+from dgtd.harness.cli import main
 from tests.harness.bad_input import files, names, numbers, usage, worlds
 from tests.harness.bad_input.case import Case
 
@@ -38,11 +38,11 @@ def _nothing_runs(monkeypatch, folder):
     def refuse(*_, **__):
         raise Accepted
 
-    for place in ("harness.runs.driver.execute", "harness.judging.ledger.execute"):
+    for place in ("dgtd.harness.runs.driver.execute", "dgtd.harness.judging.ledger.execute"):
         monkeypatch.setattr(place, refuse)
     # How long a rule or a scheduler may keep silent is tested elsewhere; here it would only take time.
-    monkeypatch.setattr("harness.runs.rule_files.PATIENCE", 0.3)
-    monkeypatch.setattr("harness.runs.executors.PATIENCE", 0.3)
+    monkeypatch.setattr("dgtd.harness.runs.rule_files.PATIENCE", 0.3)
+    monkeypatch.setattr("dgtd.harness.runs.executors.PATIENCE", 0.3)
     monkeypatch.delenv("DGTD_EXECUTOR", raising=False)
     monkeypatch.delenv("DGTD_STORE", raising=False)
     monkeypatch.chdir(folder)

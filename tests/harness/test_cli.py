@@ -14,7 +14,7 @@ from tests import forked
 ROOT = Path(__file__).parents[2]
 
 
-COMMAND = "from harness.cli import main; main()"
+COMMAND = "from dgtd.harness.cli import main; main()"
 
 
 def dgtd(*words: str, cwd: Path | None = None, env: dict | None = None) -> subprocess.CompletedProcess:
@@ -116,7 +116,8 @@ def test_debug_shows_the_traceback():
 
 
 def test_help_loads_neither_torch_nor_numba():
-    code = "import sys, harness.cli; print([m for m in ('torch', 'numba', 'scipy', 'matplotlib') if m in sys.modules])"
+    heavy = ("torch", "numba", "scipy", "matplotlib")
+    code = f"import sys, dgtd.harness.cli; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
     start = time.perf_counter()

@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from harness.places.place import find_place
-from harness.runs.spec import RunSpec
-from harness.runs.store import Store
-from suites.returns import final_returns
+from dgtd.harness.places.place import find_place
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.store import Store
+from dgtd.suites.returns import final_returns
 from tests.harness.test_cli import dgtd
 
 LOST = (

@@ -9,12 +9,12 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from harness.experiment.search import SWEEP_SEED
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
-from harness.runs.spec import Request
-from harness.runs.store import Store
+from dgtd.harness.experiment.search import SWEEP_SEED
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.store import Store
 from tests.harness.runs.lanes import spec
 from tests.harness.test_cli import ROOT, dgtd
 

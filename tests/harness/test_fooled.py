@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from algorithms.rule import Cotangents, Rule, RuleError, rule
-from harness.plugins import answering
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess, make_executor
-from harness.runs.rule_files import reference
-from harness.runs.spec import Request
-from harness.runs.store import Store
+from dgtd.algorithms.rule import Cotangents, Rule, RuleError, rule
+from dgtd.harness.plugins import answering
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess, make_executor
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.store import Store
 from tests.harness.runs.lanes import spec
 from tests.harness.runs.test_predictors import spec_of
 from tests.harness.test_cli import dgtd
 
-HEAD = "import os, random, sys\nfrom algorithms.rule import Cotangents, rule\n"
+HEAD = "import os, random, sys\nfrom dgtd.algorithms.rule import Cotangents, rule\n"
 GTD2 = "    return Cotangents(-rho * u, rho * u, rho * delta - u)\n"
 RUN = ("--problem", "two_state", "--alpha", ".1", "--beta", ".1", "--steps", "50", "--seeds", "2")
 COMMANDS = {
@@ -75,8 +75,8 @@ def test_a_misspelt_promise_is_an_error_with_a_suggestion():
 
 
 def test_an_unknown_keyword_of_a_plug_in_is_an_error_with_a_suggestion():
-    from harness.judging.claims import Claim
-    from harness.oracle.problem import Problem
+    from dgtd.harness.judging.claims import Claim
+    from dgtd.harness.oracle.problem import Problem
 
     says = "suite 'theirs': no keyword of Claim 'chek'; did you mean 'check'"
     with pytest.raises(ValueError, match=says), answering("suite 'theirs'"):
@@ -133,7 +133,7 @@ def test_a_rule_that_changes_later_is_found_before_anything_is_stored(tmp_path):
 def test_a_nonlinear_rule_with_random_numbers_inside_is_never_stored(tmp_path):
     path = tmp_path / "dice.py"
     path.write_text(
-        "import numpy as np\nfrom algorithms.rule import Cotangents, rule\n@rule(linear=False)\n"
+        "import numpy as np\nfrom dgtd.algorithms.rule import Cotangents, rule\n@rule(linear=False)\n"
         "def dice(delta, u, rho):\n"
         "    return Cotangents(-rho * u, rho * u * (1 + 0.1 * np.random.random()), rho * delta - u)\n"
     )
@@ -143,7 +143,7 @@ def test_a_nonlinear_rule_with_random_numbers_inside_is_never_stored(tmp_path):
 
 def test_a_rule_of_ours_is_not_run_twice(tmp_path, monkeypatch):
     seen = []
-    from harness.runs import driver
+    from dgtd.harness.runs import driver
 
     original = driver.carry_out
     monkeypatch.setattr(driver, "carry_out", lambda task: seen.append(task.twice) or original(task))

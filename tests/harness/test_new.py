@@ -6,10 +6,10 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from harness import plugins
-from harness.judging.claims import Setting
-from harness.judging.conformance import examine_problem, examine_suite
-from harness.judging.ledger import collect, judge
+from dgtd.harness import plugins
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.conformance import examine_problem, examine_suite
+from dgtd.harness.judging.ledger import collect, judge
 from tests.harness.test_cli import ROOT, dgtd
 
 
@@ -25,7 +25,7 @@ def installed(tmp_path, monkeypatch):
             point = EntryPoint(name, f"{name}:{function}", f"dgtd.{group}")
             return before(group) | ({name: point} if group == kind else {})
 
-        for module in ("harness.plugins", "harness.judging.ledger"):
+        for module in ("dgtd.harness.plugins", "dgtd.harness.judging.ledger"):
             monkeypatch.setattr(f"{module}.installed", found)
 
     yield install
@@ -78,7 +78,7 @@ def test_a_new_suite_passes_its_check_and_its_claims(tmp_path, installed):
 
 
 def test_the_sampled_claim_in_the_docs_passes_gtd2_and_fails_td():
-    from algorithms import rules
+    from dgtd.algorithms import rules
 
     text = (ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -8,26 +8,26 @@ from xml.etree import ElementTree
 
 import pytest
 
-from algorithms.checks import whole
-from harness.commands import output
-from harness.commands.carry_out import progress
-from harness.judging.claims import Claim
-from harness.judging.ledger import Entry
-from harness.judging.verdicts import Finding, Verdict
-from harness.report.document import as_junit, draw_all
-from harness.report.drawing import Figure, Panel, inline, save
-from harness.report.problems import draw
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess, executor_maker
-from harness.runs.spec import PredictorSpec, Probe, Request, log_times
-from harness.runs.store import Store
+from dgtd.algorithms.checks import whole
+from dgtd.harness.commands import output
+from dgtd.harness.commands.carry_out import progress
+from dgtd.harness.judging.claims import Claim
+from dgtd.harness.judging.ledger import Entry
+from dgtd.harness.judging.verdicts import Finding, Verdict
+from dgtd.harness.report.document import as_junit, draw_all
+from dgtd.harness.report.drawing import Figure, Panel, inline, save
+from dgtd.harness.report.problems import draw
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess, executor_maker
+from dgtd.harness.runs.spec import PredictorSpec, Probe, Request, log_times
+from dgtd.harness.runs.store import Store
 from tests.harness.runs.lanes import spec
 from tests.harness.test_cli import dgtd
 
 STRANGE = ("[/x]", "[bold]b[/bold]", "$x_{$", "\\1", ":warning:", "[link=http://a]a[/link]", "α 名前", "100 %")
 NOISY = """
 print("loaded")
-from algorithms.rule import Cotangents, rule
+from dgtd.algorithms.rule import Cotangents, rule
 @rule
 def noisy(delta, u, rho):
     print("called")
@@ -77,7 +77,7 @@ def test_figures_take_any_name(tmp_path, name):
 def test_pictures_of_problems_and_claims_take_any_name(tmp_path):
     from dataclasses import replace
 
-    from harness.plugins import find_problem
+    from dgtd.harness.plugins import find_problem
 
     problem = find_problem("two_state")
     draw(replace(problem, summary="$x_{$ \\frac"), tmp_path / "problem.png")
@@ -153,7 +153,7 @@ def test_an_ascii_terminal_gets_a_report(tmp_path):
 
 def test_why_lanes_have_no_numbers_is_said_on_stderr(tmp_path):
     (tmp_path / "late.py").write_text(
-        "import os\nfrom algorithms.rule import Cotangents, rule\ncalls = [0]\n@rule\ndef late(delta, u, rho):\n"
+        "import os\nfrom dgtd.algorithms.rule import Cotangents, rule\ncalls = [0]\n@rule\ndef late(delta, u, rho):\n"
         "    calls[0] += 1\n    if calls[0] > 250:\n        raise OverflowError('too late')\n"
         "    return Cotangents(-rho * u, rho * u, rho * delta - u)\n"
     )

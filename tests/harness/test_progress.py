@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from algorithms import streams
-from algorithms.fast.compiling import Compiled, cache_folder, source_stamp
-from harness.commands.carry_out import COMPILING, Ticker, compiled_before, progress
+from dgtd.algorithms import streams
+from dgtd.algorithms.fast.compiling import Compiled, cache_folder, source_stamp
+from dgtd.harness.commands.carry_out import COMPILING, Ticker, compiled_before, progress
 
 
 @pytest.fixture

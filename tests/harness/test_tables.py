@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from harness.commands import output
-from harness.commands.tables import lines_of
+from dgtd.harness.commands import output
+from dgtd.harness.commands.tables import lines_of
 from tests.harness.test_cli import dgtd
 
 LONG_ID = "instrument/mlp/random_walk,cdf,atoms=11,pinned/loop/averaged/mirror-prox/gtd2_sb"

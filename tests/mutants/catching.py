@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from algorithms.fast.compiling import cache_folder, has_compiled
+from dgtd.algorithms.fast.compiling import cache_folder, has_compiled
 from tests import forked
 from tests.forked import PYTEST, THREADS, Finished
 from tests.mutants.mutant import Catcher
@@ -20,7 +20,7 @@ FOLDERS = ("algorithms", "harness", "suites", "tests", "examples", "docs")
 FILES = ("pyproject.toml", "README.md", "Makefile", "asv.conf.json", "CHANGELOG.md")
 SOURCES = (".py", ".toml", ".json", ".css", ".js", ".conf")  # what can decide a verdict: pages and pictures can't
 PATIENCE = 900.0  # seconds for one command
-COMMAND = "import sys; from harness.cli import main; sys.exit(main())"
+COMMAND = "import sys; from dgtd.harness.cli import main; sys.exit(main())"
 WHERE = "import algorithms, harness, suites; print(algorithms.__file__, harness.__file__, suites.__file__)"
 
 
@@ -174,6 +174,6 @@ def ledger_of(done: Finished) -> dict[str, str]:
 
 
 def compiles_anew(root: Path, file: str) -> bool:
-    """Whether compiled code depends on a file: see `algorithms.fast.compiling.source_stamp`."""
+    """Whether compiled code depends on a file: see `dgtd.algorithms.fast.compiling.source_stamp`."""
     path = root / file
     return file.startswith("algorithms/") and path.is_file() and has_compiled(path.read_bytes())

@@ -83,7 +83,7 @@ def pytest_sessionfinish() -> None:
 def suite() -> int:
     """`dgtd …`, watched."""
     watch = Watch()
-    from harness.cli import main  # its import is a part of what is watched
+    from dgtd.harness.cli import main  # its import is a part of what is watched
 
     try:
         return main()

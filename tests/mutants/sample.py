@@ -23,7 +23,7 @@ from pathlib import Path
 
 from scipy.stats import binomtest
 
-from algorithms.fast.compiling import has_compiled
+from dgtd.algorithms.fast.compiling import has_compiled
 from tests.forked import PYTEST
 from tests.mutants.baseline import QUIET, Baseline, Check, measure
 from tests.mutants.catching import COMMAND, FOLDERS, Place, digest_of, ledger_of

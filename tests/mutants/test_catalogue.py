@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.judging.ledger import collect
+from dgtd.harness.judging.ledger import collect
 from tests.mutants import campaign
 from tests.mutants.catalogue import MUTANTS, ROOMS, room_of
 from tests.mutants.catching import compiles_anew

@@ -43,7 +43,7 @@ TEXT = """def turns(limit):
 def unseen():
     return 1
 """
-TEST = """from harness.planted import turns
+TEST = """from dgtd.harness.planted import turns
 
 
 def test_turns():

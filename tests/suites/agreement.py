@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from algorithms import rules
-from algorithms.checks import Floats
-from algorithms.rule import Rule
-from harness.oracle.moments import Expected
-from suites.instrument.curves import Case, exact_curve, expectations, followed, weighed
+from dgtd.algorithms import rules
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.rule import Rule
+from dgtd.harness.oracle.moments import Expected
+from dgtd.suites.instrument.curves import Case, exact_curve, expectations, followed, weighed
 
 FALSE_ALARM = 1e-3  # of the whole command
 LANES = 4096

@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 
-from algorithms.targets import target_class
-from harness.judging.claims import Setting
-from harness.runs.trainers.trainer import train, trainer_of
-from suites.stability.lanes import RULES, STEPS, Watched
+from dgtd.algorithms.targets import target_class
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.runs.trainers.trainer import train, trainer_of
+from dgtd.suites.stability.lanes import RULES, STEPS, Watched
 
 LANES = 64
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers
-from algorithms.fast.linear import LinearEngine
-from algorithms.rule import Rule
-from algorithms.rules import gtd2, tdc
-from algorithms.stepping import Constant, project_ball
-from algorithms.streams import lane_streams
-from algorithms.table import Sampler, TransitionTable
-from harness.oracle.moments import Expected
-from suites.instrument.curves import TIMES, Case, exact_curve, weighed
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2, tdc
+from dgtd.algorithms.stepping import Constant, project_ball
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.table import Sampler, TransitionTable
+from dgtd.harness.oracle.moments import Expected
+from dgtd.suites.instrument.curves import TIMES, Case, exact_curve, weighed
 from tests.suites.agreement import PILOT, Summary, countable, summary
 
 LANES = 16_384

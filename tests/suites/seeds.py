@@ -11,11 +11,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from harness.judging.claims import Setting
-from harness.judging.ledger import Workshop, collect, judge, share
-from harness.runs.executors import InProcess, pool
-from harness.runs.rule_files import reference, resolve
-from harness.runs.store import Store
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.ledger import Workshop, collect, judge, share
+from dgtd.harness.runs.executors import InProcess, pool
+from dgtd.harness.runs.rule_files import reference, resolve
+from dgtd.harness.runs.store import Store
 
 USUAL = ("PASS", "CAUGHT", "VACUOUS", "NOT PROMISED")
 

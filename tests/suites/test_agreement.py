@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms import rules
-from algorithms.rules import gtd2
-from harness.oracle.moments import Expected
-from suites.instrument.curves import TIMES, Case
+from dgtd.algorithms import rules
+from dgtd.algorithms.rules import gtd2
+from dgtd.harness.oracle.moments import Expected
+from dgtd.suites.instrument.curves import TIMES, Case
 from tests.suites import agreement, planted
 
 SHARE = 1e-6

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from algorithms.fast.replayed import ReplayEngine
-from algorithms.streams import lane_streams
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from harness.places.world import find_world
-from suites.control import cut_off, seconds, step_sizes
+from dgtd.algorithms.fast.replayed import ReplayEngine
+from dgtd.algorithms.streams import lane_streams
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.harness.places.world import find_world
+from dgtd.suites.control import cut_off, seconds, step_sizes
 from tests.suites.test_judges import line, trial
 
 SETTING = Setting("ci", 0, 1e-6)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.judging.ledger import Workshop
-from harness.runs.store import Store
-from suites.control import sweep
-from suites.control.figure_three import CARTPOLE, DQN
+from dgtd.harness.judging.ledger import Workshop
+from dgtd.harness.runs.store import Store
+from dgtd.suites.control import sweep
+from dgtd.suites.control.figure_three import CARTPOLE, DQN
 
 
 def test_every_agent_is_swept_at_the_same_rates_on_seeds_of_its_own(tmp_path, monkeypatch):

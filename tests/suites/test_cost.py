@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from algorithms.fast import mlp
-from algorithms.rule import Cotangents, Promise, Rule
-from algorithms.rules import gtd2
-from harness.cost import peers
-from harness.cost import work as touches
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from suites import cost
+from dgtd.algorithms.fast import mlp
+from dgtd.algorithms.rule import Cotangents, Promise, Rule
+from dgtd.algorithms.rules import gtd2
+from dgtd.harness.cost import peers
+from dgtd.harness.cost import work as touches
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.suites import cost
 
 pytestmark = pytest.mark.slow  # counts the work of large networks
 
@@ -91,7 +91,7 @@ def test_importing_the_suite_is_light():
     import subprocess
     import sys
 
-    code = "import suites.cost, sys; suites.cost.claims(); sys.exit('torch' in sys.modules)"
+    code = "import dgtd.suites.cost, sys; dgtd.suites.cost.claims(); sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

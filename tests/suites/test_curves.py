@@ -5,10 +5,10 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from algorithms.rules import gtd2, td
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from suites.instrument import curves
+from dgtd.algorithms.rules import gtd2, td
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.suites.instrument import curves
 
 SETTING = Setting("ci", 0, 1e-5)
 CASE = curves.CASES["boyan/last"]

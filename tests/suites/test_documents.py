@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.judging.claims import Claim, Setting
-from harness.judging.ledger import Entry, collect, judge, share
-from harness.judging.verdicts import Verdict, exactly
-from harness.report.document import as_document, draw_all, verdicts_in
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.ledger import Entry, collect, judge, share
+from dgtd.harness.judging.verdicts import Verdict, exactly
+from dgtd.harness.report.document import as_document, draw_all, verdicts_in
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "ledger-0.json").read_text())

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from harness.experiment.search import iterating_learner, run_spec
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from harness.runs.trainers.policy_iteration import Iterating
-from harness.runs.trainers.trainer import train
-from suites.policy_iteration import every_step
-from suites.policy_iteration.every_step import EveryStep, both, earns_more, returns
-from suites.policy_iteration.search import V0
-from suites.returns import final_returns
+from dgtd.harness.experiment.search import iterating_learner, run_spec
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.harness.runs.trainers.policy_iteration import Iterating
+from dgtd.harness.runs.trainers.trainer import train
+from dgtd.suites.policy_iteration import every_step
+from dgtd.suites.policy_iteration.every_step import EveryStep, both, earns_more, returns
+from dgtd.suites.policy_iteration.search import V0
+from dgtd.suites.returns import final_returns
 from tests.suites.test_figure_one import lanes
 
 SETTING = Setting("full", 0, 1e-5)

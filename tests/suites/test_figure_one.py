@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.search import ALPHAS, RADIUS, RATIOS, Point, learner_at, points
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from harness.runs.lanes import Lanes
-from suites import policy_iteration
-from suites.policy_iteration import evaluation, figure_one
-from suites.policy_iteration.search import V0
+from dgtd.harness.experiment.search import ALPHAS, RADIUS, RATIOS, Point, learner_at, points
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.suites import policy_iteration
+from dgtd.suites.policy_iteration import evaluation, figure_one
+from dgtd.suites.policy_iteration.search import V0
 
 RNG = np.random.default_rng(0)
 SETTING = Setting("full", 0, 1e-5)

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from algorithms.agents import Evaluators
-from algorithms.targets import CdfTarget
-from harness.experiment.search import iterating_learner, run_spec
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from harness.runs.trainers.policy_iteration import Iterating, Walk
-from suites.policy_iteration import law
-from suites.policy_iteration.law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
-from suites.policy_iteration.search import V0
+from dgtd.algorithms.agents import Evaluators
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.experiment.search import iterating_learner, run_spec
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.suites.policy_iteration import law
+from dgtd.suites.policy_iteration.law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
+from dgtd.suites.policy_iteration.search import V0
 from tests.physics import fallen, moved
 
 SETTING = Setting("full", 0, 1e-5)
@@ -118,7 +118,7 @@ def test_a_return_of_ten_is_out_of_reach_for_nearest(projection, rests):
 
 
 def test_jobs_are_the_cohorts_of_the_figures_lanes():
-    from suites.policy_iteration.figure_one import at_its_best
+    from dgtd.suites.policy_iteration.figure_one import at_its_best
 
     jobs = law.jobs(at_its_best, "tdc", SETTING)
     assert len(jobs) == 3

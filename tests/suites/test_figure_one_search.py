@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.search import points
-from harness.judging.claims import Claim, Setting
-from harness.judging.ledger import Workshop, judge
-from harness.judging.statistics import Interval
-from harness.judging.verdicts import Verdict, below
-from harness.runs.job import Job
-from harness.runs.store import Store
-from suites.policy_iteration import figure_one, search
-from suites.policy_iteration.search import FINALISTS, FORMS, SEARCHED, V0, chosen, finalists, number, record
+from dgtd.harness.experiment.search import points
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.ledger import Workshop, judge
+from dgtd.harness.judging.statistics import Interval
+from dgtd.harness.judging.verdicts import Verdict, below
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.store import Store
+from dgtd.suites.policy_iteration import figure_one, search
+from dgtd.suites.policy_iteration.search import FINALISTS, FORMS, SEARCHED, V0, chosen, finalists, number, record
 from tests.suites.test_figure_one import lanes
 
 PAPER = Setting("paper", 0, 0.01)

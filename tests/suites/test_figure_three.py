@@ -5,13 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from harness.judging.claims import Setting
-from harness.judging.ledger import collect
-from harness.judging.verdicts import Verdict
-from harness.runs.lanes import Lanes
-from suites import control, returns
-from suites.control import figure_three
-from suites.control.figure_three import C51, CARTPOLE, DOOM, DQN, GREEDY, LANDER, SPREAD
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.ledger import collect
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.suites import control, returns
+from dgtd.suites.control import figure_three
+from dgtd.suites.control.figure_three import C51, CARTPOLE, DOOM, DQN, GREEDY, LANDER, SPREAD
 
 RNG = np.random.default_rng(0)
 SETTING = Setting("full", 0, 1e-5)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from harness.judging.claims import Setting
-from harness.plugins import installed
-from harness.report.drawing import inline
-from harness.runs.lanes import Lanes
-from harness.runs.spec import Request
-from suites.figures import one, search, three, two
-from suites.figures.search import stated
-from suites.policy_iteration.search import FORMS, SEARCHED
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.plugins import installed
+from dgtd.harness.report.drawing import inline
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Request
+from dgtd.suites.figures import one, search, three, two
+from dgtd.suites.figures.search import stated
+from dgtd.suites.policy_iteration.search import FORMS, SEARCHED
 from tests.suites.test_figure_one_law import planted
 
 FIGURES = {"one": one, "two": two, "three": three}
@@ -71,7 +71,7 @@ def test_a_pattern_that_fits_no_claim_is_a_mistake():
 def test_the_search_is_shown_as_it_was(monkeypatch):
     earned = {"/".join(form): [20.0] * (SEARCHED - 2) + [61.0, 170.0] for form in FORMS}
     record = {"seed": 0, "search": earned, "runoff": {}}
-    monkeypatch.setattr("suites.policy_iteration.search.record", lambda: record)
+    monkeypatch.setattr("dgtd.suites.policy_iteration.search.record", lambda: record)
     ranked, scattered = search.pictures()
     assert "GTD2 2, TDC 2, distributional GTD2 2, distributional TDC 2" in ranked.words
     (svg,) = inline(ranked)

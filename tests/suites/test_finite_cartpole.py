@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from algorithms.rules import gtd2, tdc
-from algorithms.streams import lane_streams
-from harness.places.cartpole import STEEP, CartPole
-from harness.plugins import find_problem
-from suites.policy_iteration.evaluation import exact_rows, mean_step, table_of
-from suites.problems.cartpole import FASTEST, finite_cartpole
+from dgtd.algorithms.rules import gtd2, tdc
+from dgtd.algorithms.streams import lane_streams
+from dgtd.harness.places.cartpole import STEEP, CartPole
+from dgtd.harness.plugins import find_problem
+from dgtd.suites.policy_iteration.evaluation import exact_rows, mean_step, table_of
+from dgtd.suites.problems.cartpole import FASTEST, finite_cartpole
 from tests.physics import fallen, moved
 
 PROBLEM = finite_cartpole()

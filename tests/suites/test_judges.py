@@ -8,15 +8,15 @@ from functools import partial
 import numpy as np
 import pytest
 
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from harness.runs.lanes import Lanes
-from harness.runs.spec import FAR
-from suites import evaluation
-from suites.convergence import falls
-from suites.rates import sampled
-from suites.stability import lanes as stability
-from suites.stability.exact import size_falls
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import FAR
+from dgtd.suites import evaluation
+from dgtd.suites.convergence import falls
+from dgtd.suites.rates import sampled
+from dgtd.suites.stability import lanes as stability
+from dgtd.suites.stability.exact import size_falls
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
 SETTING = Setting("ci", 0, 1e-4)

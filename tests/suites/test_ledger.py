@@ -7,17 +7,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from algorithms.rule import Cotangents, rule
-from algorithms.rules import gtd2, tdrc
-from harness.judging.claims import BUDGET, PROFILES, Claim, Setting
-from harness.judging.conformance import examine
-from harness.judging.ledger import Entry, collect, exit_code, judge, share
-from harness.judging.verdicts import Verdict, exactly
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.rules import gtd2, tdrc
+from dgtd.harness.judging.claims import BUDGET, PROFILES, Claim, Setting
+from dgtd.harness.judging.conformance import examine
+from dgtd.harness.judging.ledger import Entry, collect, exit_code, judge, share
+from dgtd.harness.judging.verdicts import Verdict, exactly
 from tests import forked
 from tests.harness.test_cli import ROOT, dgtd
 
 WRONG = """
-from algorithms.rule import Cotangents, rule
+from dgtd.algorithms.rule import Cotangents, rule
 
 @rule
 def tangent_halved(delta, u, rho):
@@ -150,7 +150,7 @@ def splits_the_budget(profile):
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_budget_is_split_over_the_sampled_checks_of_all_suites(profile, monkeypatch):
     splits_the_budget(profile)
-    monkeypatch.setattr("harness.judging.ledger.BUDGET", 2 * BUDGET)
+    monkeypatch.setattr("dgtd.harness.judging.ledger.BUDGET", 2 * BUDGET)
     with pytest.raises(AssertionError):
         splits_the_budget(profile)
 
@@ -171,7 +171,8 @@ def rule_files(folder: Path):
     bodies = {
         "number": "my_rule = 3",
         "arity": "def my_rule(delta, u):\n    return None",
-        "nan": "from algorithms.rule import Cotangents as C\ndef my_rule(d, u, r):\n    return C(d, u, float('nan'))",
+        "nan": "from dgtd.algorithms.rule import Cotangents\n"
+        "def my_rule(d, u, r):\n    return Cotangents(d, u, float('nan'))",
         "raises": "def my_rule(d, u, r):\n    return 1 / 0",
         "sleeps": "import time\ndef my_rule(d, u, r):\n    time.sleep(1000)",
         "sleeps_at_once": "import time\ntime.sleep(1000)",

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from suites.convergence import limits
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.suites.convergence import limits
 from tests.suites.test_judges import SETTING, trial
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
@@ -86,8 +86,8 @@ def test_the_rank_is_full_on_any_seed():
 def test_one_feature_too_many_costs_the_network_its_rank():
     from dataclasses import replace
 
-    from algorithms.rules import gtd2
-    from harness.runs.trainers.networks import Layers
+    from dgtd.algorithms.rules import gtd2
+    from dgtd.harness.runs.trainers.networks import Layers
 
     spec = limits.network_run(gtd2, Setting(), 1000).spec
     assert Layers.of(spec).rank() == (23, 23)

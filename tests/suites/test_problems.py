@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from algorithms import rules
-from algorithms.fast.linear import directions
-from algorithms.streams import generator, lane_streams
-from algorithms.table import Sampler
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.objectives import Objective, linear
-from harness.plugins import find_problem, installed
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import directions
+from dgtd.algorithms.streams import generator, lane_streams
+from dgtd.algorithms.table import Sampler
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.objectives import Objective, linear
+from dgtd.harness.plugins import find_problem, installed
 
 NAMES = sorted(installed("problems"))
 every_problem = pytest.mark.parametrize("name", NAMES)
@@ -84,10 +84,10 @@ def test_collision_has_its_published_value_and_features():
 
 def test_the_spiral_has_its_published_drift():
     """TD's drift is +0.09958‖V‖², at any θ; with the last two of b swapped it is not positive."""
-    from algorithms.fast.module import ModuleEngine
-    from algorithms.targets import ValueTarget
-    from harness.oracle.objectives import module
-    from suites.problems.counterexamples import SPIRAL_A, SPIRAL_B
+    from dgtd.algorithms.fast.module import ModuleEngine
+    from dgtd.algorithms.targets import ValueTarget
+    from dgtd.harness.oracle.objectives import module
+    from dgtd.suites.problems.counterexamples import SPIRAL_A, SPIRAL_B
 
     problem = find_problem("spiral")
     objective = Objective(problem.mdp, ValueTarget(), module(ModuleEngine(rules.td, problem.network()), np.eye(3)))

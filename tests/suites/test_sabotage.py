@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.rule import Cotangents, Rule, rule
-from algorithms.rules import RULES, gtd2, tdc
-from harness.judging.claims import Setting
-from harness.judging.ledger import collect, exit_code, judge, share
+from dgtd.algorithms.rule import Cotangents, Rule, rule
+from dgtd.algorithms.rules import RULES, gtd2, tdc
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.ledger import collect, exit_code, judge, share
 
 
 def status_of(claim_id, judged=None):
@@ -90,7 +90,7 @@ def test_a_wrong_rule_is_caught_by_a_named_claim(name):
 
 def shift_of(change):
     """CdfTarget.shift with its arguments or its result changed."""
-    from algorithms.targets import CdfTarget
+    from dgtd.algorithms.targets import CdfTarget
 
     right = CdfTarget.shift
     return lambda self, reward, discount: change(self, right, np.asarray(reward, float), np.asarray(discount, float))
@@ -109,11 +109,11 @@ def wrong_boundary(self, right, r, gamma):
     return replace(shift, constant=0 * shift.constant)
 
 
-TARGET = "algorithms.targets.CdfTarget.shift"
+TARGET = "dgtd.algorithms.targets.CdfTarget.shift"
 
 
 def sabotage_h_sign(monkeypatch):
-    from algorithms.fast.heads import CdfHead
+    from dgtd.algorithms.fast.heads import CdfHead
 
     right = CdfHead.backward
 
@@ -125,13 +125,13 @@ def sabotage_h_sign(monkeypatch):
 
 
 def sabotage_transpose(monkeypatch):
-    from algorithms.targets import Shift
+    from dgtd.algorithms.targets import Shift
 
     monkeypatch.setattr(Shift, "transpose", lambda self, cotangent: self.apply(cotangent) - self.constant)
 
 
 def sabotage_next_state(monkeypatch):
-    from algorithms.table import Batch, TransitionTable
+    from dgtd.algorithms.table import Batch, TransitionTable
 
     right = TransitionTable.batch
 
@@ -143,14 +143,14 @@ def sabotage_next_state(monkeypatch):
 
 
 def sabotage_step_sizes(monkeypatch):
-    import algorithms.fast.mlp as mlp
+    import dgtd.algorithms.fast.mlp as mlp
 
     right = mlp.step_factors
     monkeypatch.setattr(mlp, "step_factors", lambda a, b, *rest: right(a, a, *rest))
 
 
 def sabotage_linear_step_sizes(monkeypatch):
-    from algorithms.fast.linear import LinearEngine
+    from dgtd.algorithms.fast.linear import LinearEngine
 
     right = LinearEngine.run
     monkeypatch.setattr(
@@ -159,7 +159,7 @@ def sabotage_linear_step_sizes(monkeypatch):
 
 
 def sabotage_mirror_prox(monkeypatch):
-    from algorithms.fast.linear import LinearEngine
+    from dgtd.algorithms.fast.linear import LinearEngine
 
     right = LinearEngine.run
 
@@ -170,7 +170,7 @@ def sabotage_mirror_prox(monkeypatch):
 
 
 def sabotage_projection(monkeypatch):
-    from algorithms.targets import PROJECTIONS
+    from dgtd.algorithms.targets import PROJECTIONS
 
     monkeypatch.setitem(PROJECTIONS, "cramer", PROJECTIONS["nearest"])
 
@@ -206,7 +206,7 @@ def test_every_right_rule_passes_what_it_promises(each):
 
 @pytest.mark.slow
 def test_tdrc_brought_from_outside_with_its_promises_narrowed_passes():
-    from algorithms.rule import Promise
+    from dgtd.algorithms.rule import Promise
 
     @rule(w_decay=1.0, promises={Promise.LINEAR_COST})
     def my_tdrc(delta, u, rho):

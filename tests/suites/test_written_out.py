@@ -5,18 +5,18 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from algorithms import agents, stepping
-from algorithms.fast import replayed, small
-from algorithms.rules import gtd2
-from algorithms.stepping import PowerLaw
-from harness.judging.claims import Setting
-from harness.judging.verdicts import Verdict
-from harness.oracle import mdp, metrics, objectives, saddle
-from suites import instrument
-from suites.control import algorithm_three, published, updates
-from suites.convergence import planted
-from suites.instrument import curves, exact, steps
-from suites.rates import tails
+from dgtd.algorithms import agents, stepping
+from dgtd.algorithms.fast import replayed, small
+from dgtd.algorithms.rules import gtd2
+from dgtd.algorithms.stepping import PowerLaw
+from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.verdicts import Verdict
+from dgtd.harness.oracle import mdp, metrics, objectives, saddle
+from dgtd.suites import instrument
+from dgtd.suites.control import algorithm_three, published, updates
+from dgtd.suites.convergence import planted
+from dgtd.suites.instrument import curves, exact, steps
+from dgtd.suites.rates import tails
 
 SETTING = Setting("ci", 0)
 CLAIMS = {claim.id: claim for part in (instrument, updates, algorithm_three) for claim in part.claims()} | {

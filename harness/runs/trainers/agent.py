@@ -7,18 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from algorithms.agents import Agent, Players
-from algorithms.checks import Floats
-from algorithms.fast.replayed import ReplayModule
-from algorithms.replay import Replay, State, part_of
-from algorithms.targets import CdfTarget
-from harness.places.world import find_world
-from harness.plugins import answering
-from harness.runs.acting_spec import Control
-from harness.runs.predictors import Words, check_plain, published, shown, users_module
-from harness.runs.rule_files import reference
-from harness.runs.spec import Learner, PredictorSpec, RunSpec, StepSchedule
-from harness.runs.trainers.world import InWorld, Playing, uniforms
+from dgtd.algorithms.agents import Agent, Players
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.replayed import ReplayModule
+from dgtd.algorithms.replay import Replay, State, part_of
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.places.world import find_world
+from dgtd.harness.plugins import answering
+from dgtd.harness.runs.acting_spec import Control
+from dgtd.harness.runs.predictors import Words, check_plain, published, shown, users_module
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import Learner, PredictorSpec, RunSpec, StepSchedule
+from dgtd.harness.runs.trainers.world import InWorld, Playing, uniforms
 
 NETWORK = PredictorSpec("mlp", (64, 64), "relu")
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.checks import Floats
-from algorithms.fast.linear import LinearEngine
-from algorithms.replay import State
-from harness.oracle.objectives import Predictor, linear
-from harness.runs.trainers.table import OnTable
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.replay import State
+from dgtd.harness.oracle.objectives import Predictor, linear
+from dgtd.harness.runs.trainers.table import OnTable
 
 
 class Linear(OnTable):

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from algorithms.checks import Floats
-from algorithms.fast.loop import TorchLoop
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.module import ModuleEngine, drawing_from
-from algorithms.fast.small import SmallEngine, SmallLoop
-from algorithms.replay import State
-from harness.oracle.objectives import Predictor, mlp, module
-from harness.runs.predictors import inputs_of, make_module
-from harness.runs.spec import RunSpec
-from harness.runs.trainers.table import Defaults, OnTable
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.loop import TorchLoop
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.module import ModuleEngine, drawing_from
+from dgtd.algorithms.fast.small import SmallEngine, SmallLoop
+from dgtd.algorithms.replay import State
+from dgtd.harness.oracle.objectives import Predictor, mlp, module
+from dgtd.harness.runs.predictors import inputs_of, make_module
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.trainers.table import Defaults, OnTable
 
 # Weights up to which a network runs compiled, unless the predictor names its engine: as far as was measured, and the
 # small engine was ahead everywhere (one transition a step; docs/measuring.md, "The small engine").

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from algorithms.agents import Evaluators
-from algorithms.checks import Floats, shape
-from algorithms.fast.acting import Choice
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.network_batches import Lesson
-from algorithms.fast.small import SmallEngine
-from algorithms.replay import Replay, State, part_of, refill
-from algorithms.targets import CdfTarget, target_class
-from harness.places.world import find_world
-from harness.runs.acting_spec import Iteration
-from harness.runs.predictors import Words, check_plain, published
-from harness.runs.spec import Learner, PredictorSpec, RunSpec
-from harness.runs.trainers.world import InWorld, Playing, uniforms
+from dgtd.algorithms.agents import Evaluators
+from dgtd.algorithms.checks import Floats, shape
+from dgtd.algorithms.fast.acting import Choice
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.network_batches import Lesson
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.replay import Replay, State, part_of, refill
+from dgtd.algorithms.targets import CdfTarget, target_class
+from dgtd.harness.places.world import find_world
+from dgtd.harness.runs.acting_spec import Iteration
+from dgtd.harness.runs.predictors import Words, check_plain, published
+from dgtd.harness.runs.spec import Learner, PredictorSpec, RunSpec
+from dgtd.harness.runs.trainers.world import InWorld, Playing, uniforms
 
 HIDDEN = {"value": (30,), "cdf": (50,)}  # the paper's networks for Figure 1
 

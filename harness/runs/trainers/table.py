@@ -10,20 +10,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.checks import Floats, look_up
-from algorithms.replay import State, refill
-from algorithms.rule import Rule
-from algorithms.streams import generators, lane_streams
-from algorithms.targets import Target
-from harness.oracle.mdp import FiniteMDP
-from harness.oracle.metrics import Metrics
-from harness.oracle.objectives import Objective, Predictor
-from harness.oracle.problem import ATOMS, Problem
-from harness.oracle.saddle import Saddle
-from harness.plugins import find_problem
-from harness.runs.predictors import Words, default_for, published
-from harness.runs.rule_files import resolve
-from harness.runs.spec import COHORT, TRAINERS, Learner, RunSpec, log_times
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.replay import State, refill
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.streams import generators, lane_streams
+from dgtd.algorithms.targets import Target
+from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.objectives import Objective, Predictor
+from dgtd.harness.oracle.problem import ATOMS, Problem
+from dgtd.harness.oracle.saddle import Saddle
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.predictors import Words, default_for, published
+from dgtd.harness.runs.rule_files import resolve
+from dgtd.harness.runs.spec import COHORT, TRAINERS, Learner, RunSpec, log_times
 
 ALONG = ("J", "gradient", "w_gap")  # what needs θ and w, not predictions alone
 SPECTRUM = ("rank", "condition")  # of E Σφφᵀ: Theorem 2 asks for rank d

@@ -9,13 +9,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from algorithms.checks import Floats, Integers, look_up
-from algorithms.replay import State, joined, part_of, refill
-from algorithms.targets import Target
-from harness.plugins import answering, installed
-from harness.runs.checkpoints import Keeper
-from harness.runs.lanes import Lanes
-from harness.runs.spec import RunSpec
+from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.names import look_up
+from dgtd.algorithms.replay import State, joined, part_of, refill
+from dgtd.algorithms.targets import Target
+from dgtd.harness.plugins import answering, installed
+from dgtd.harness.runs.checkpoints import Keeper
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import RunSpec
 
 # Lanes run in slices of about so many seconds: compiled code hears neither an alarm nor Ctrl-C.
 SLICE, FIRST_SLICE = 0.25, 64

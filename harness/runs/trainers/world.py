@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from algorithms.checks import Floats, whole
-from algorithms.fast.compiling import Flags1, Floats1, Floats2, Number, Streams, compiled
-from algorithms.replay import State, joined, part_of, refill
-from algorithms.rule import Rule
-from algorithms.streams import generators, lane_streams, uniform
-from algorithms.targets import CdfTarget, Target, target_class
-from harness.places.world import Resumable, World, WorldInfo, find_world
-from harness.runs.acting_spec import Acts
-from harness.runs.rule_files import resolve
-from harness.runs.spec import MOST_STEPS, RunSpec
+from dgtd.algorithms.checks import Floats, whole
+from dgtd.algorithms.fast.compiling import Flags1, Floats1, Floats2, Number, Streams, compiled
+from dgtd.algorithms.replay import State, joined, part_of, refill
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.streams import generators, lane_streams, uniform
+from dgtd.algorithms.targets import CdfTarget, Target, target_class
+from dgtd.harness.places.world import Resumable, World, WorldInfo, find_world
+from dgtd.harness.runs.acting_spec import Acts
+from dgtd.harness.runs.rule_files import resolve
+from dgtd.harness.runs.spec import MOST_STEPS, RunSpec
 
 # Columns of the episode under way: its return, its length, what it was thought to be worth, what it was worth so far,
 # and the discount of the next reward. The first four are what is reported of it.

@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from algorithms import rules
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget
 from tests.algorithms.fast.test_conformance import INPUTS, LANES, assert_close, mlp
 
 

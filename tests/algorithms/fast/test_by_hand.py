@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.fast.linear import LinearEngine
-from algorithms.fast.loop import TorchLoop
-from algorithms.fast.module import ModuleEngine
-from algorithms.rules import gtd2, td
-from algorithms.stepping import PowerLaw
-from algorithms.streams import lane_streams
-from algorithms.table import TransitionTable
-from algorithms.targets import ValueTarget
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.fast.loop import TorchLoop
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.rules import gtd2, td
+from dgtd.algorithms.stepping import PowerLaw
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.table import TransitionTable
+from dgtd.algorithms.targets import ValueTarget
 
 GAMMA, PHI, START = 0.9, 1.5, 2.0
 ALPHA, BETA, LAW = 0.4, 0.3, PowerLaw(0.9, 0.6, 2.0)

@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch.func import grad, jvp
 
-from algorithms import rules
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.fast.linear import directions as linear_directions
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.module import ModuleEngine
-from algorithms.rule import Cotangents, rule
-from algorithms.streams import generators
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.oracle import literal
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.activations import ACTIVATIONS
+from dgtd.algorithms.fast.linear import directions as linear_directions
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.oracle import literal
 
 
 @rule(linear=False)

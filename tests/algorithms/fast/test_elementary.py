@@ -4,8 +4,8 @@ import numba as nb
 import numpy as np
 import pytest
 
-from algorithms.fast import elementary
-from algorithms.fast.elementary import EXACT
+from dgtd.algorithms.fast import elementary
+from dgtd.algorithms.fast.elementary import EXACT
 
 X = np.concatenate([np.linspace(-30, 30, 200_001), [1e-300, -1e-12, 3e-5, 707.0, -707.0], np.logspace(-20, 2, 999)])
 

@@ -10,12 +10,12 @@ import pytest
 
 START = """
 import numpy as np
-from algorithms import rules
-from algorithms.fast import kernels
-from algorithms import streams
-from algorithms.fast.linear import LinearEngine
-from algorithms.streams import lane_streams
-from algorithms.targets import ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast import kernels
+from dgtd.algorithms import streams
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.targets import ValueTarget
 from tests.problems import baird
 
 def final(rule):
@@ -35,8 +35,8 @@ print(sum(sum(kernel.dispatcher.stats.cache_misses.values()) for kernel in used)
 
 
 DRAW = """
-from algorithms.table import Sampler
-from algorithms.streams import lane_streams
+from dgtd.algorithms.table import Sampler
+from dgtd.algorithms.streams import lane_streams
 from tests.problems import baird
 print(Sampler(baird()[0], lane_streams(0, range(2))).draw(20).tolist())
 """
@@ -64,7 +64,7 @@ def test_a_kernel_whose_helper_changed_in_another_module_runs_as_it_now_is(tmp_p
     whole = kernel.read_text()
     start = whole.index("@inlined", whole.index("class Sampling"))
     end = whole.index("@inlined", start + 1)
-    source = "import numpy as np\n\nfrom algorithms.fast.compiling import inlined\n\n\n" + whole[start:end]
+    source = "import numpy as np\n\nfrom dgtd.algorithms.fast.compiling import inlined\n\n\n" + whole[start:end]
     kernel.write_text(whole[:start] + "from algorithms.uniform import uniform\n\n\n" + whole[end:])
     results = []
     for changed in (source, source.replace("uint64(11)", "uint64(12)"), source):
@@ -81,7 +81,7 @@ def test_a_kernel_whose_helper_changed_in_another_module_runs_as_it_now_is(tmp_p
 def test_a_rule_whose_source_changed_runs_as_it_now_is(tmp_path, linear):
     """Same file, same name, same process caches: only the source differs, and so must the numbers."""
     source = """
-from algorithms.rule import Cotangents, rule
+from dgtd.algorithms.rule import Cotangents, rule
 @rule(linear={linear})
 def mine(delta, u, rho):
     return Cotangents({scale} * -rho * delta{extra}, rho * u, rho * delta - u)

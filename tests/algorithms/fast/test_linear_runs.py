@@ -5,13 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from algorithms import rules
-from algorithms.fast.linear import LinearEngine, directions
-from algorithms.rule import Cotangents, rule
-from algorithms.stepping import RobbinsMonro, WeightedAverage, mirror_descent, mirror_prox
-from algorithms.streams import lane_streams
-from algorithms.table import Sampler
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import LinearEngine, directions
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.stepping import RobbinsMonro, WeightedAverage, mirror_descent, mirror_prox
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.table import Sampler
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 from tests.problems import baird, walk
 
 FEATURES = np.random.default_rng(9).normal(size=(5, 3))

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.fast.linear import LinearEngine
-from algorithms.fast.loop import TorchLoop
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.module import ModuleEngine
-from algorithms.stepping import RobbinsMonro
-from algorithms.streams import generators, lane_streams
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.fast.loop import TorchLoop
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.stepping import RobbinsMonro
+from dgtd.algorithms.streams import generators, lane_streams
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 from tests.problems import baird, walk
 
 LANES = 3

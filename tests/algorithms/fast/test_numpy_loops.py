@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from algorithms import rules
-from algorithms.fast.linear import LinearEngine
-from algorithms.fast.mlp import MlpEngine
-from algorithms.streams import generators, lane_streams
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.streams import generators, lane_streams
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 from tests.benchmarks import numpy_loops
 from tests.problems import baird
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.network_batches import OneTransition, as_one_vector
-from algorithms.rule import Cotangents, rule
-from algorithms.streams import generators
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.activations import ACTIVATIONS
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.network_batches import OneTransition, as_one_vector
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 
 INPUTS = 3
 TARGETS = {"value": ValueTarget(), "cramer": CdfTarget(-2, 2, 6), "nearest": CdfTarget(-2, 2, 5, "nearest")}

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from algorithms import rules
-from algorithms.fast.small import SmallEngine, SmallLoop
-from algorithms.streams import generators, lane_streams
-from algorithms.targets import CdfTarget, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.small import SmallEngine, SmallLoop
+from dgtd.algorithms.streams import generators, lane_streams
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 from tests.algorithms.fast.test_conformance import INPUTS, LANES, every_rule, random_batch
 from tests.problems import walk
 

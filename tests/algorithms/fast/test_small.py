@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.fast.activations import ACTIVATIONS
-from algorithms.fast.loop import TorchLoop
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.small import SmallEngine, SmallLoop
-from algorithms.stepping import RobbinsMonro
-from algorithms.streams import generators, lane_streams
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget, Shift, ValueTarget
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.activations import ACTIVATIONS
+from dgtd.algorithms.fast.loop import TorchLoop
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.small import SmallEngine, SmallLoop
+from dgtd.algorithms.stepping import RobbinsMonro
+from dgtd.algorithms.streams import generators, lane_streams
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget, Shift, ValueTarget
 from tests.algorithms.fast.test_conformance import INPUTS, LANES, RULES, every_rule, every_target, random_batch
 from tests.problems import walk
 

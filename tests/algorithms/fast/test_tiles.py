@@ -4,7 +4,7 @@ import numba as nb
 import numpy as np
 import pytest
 
-from algorithms.fast.tiles import product
+from dgtd.algorithms.fast.tiles import product
 
 SHAPES = [(1, 1, 1), (4, 3, 16), (5, 7, 16), (9, 2, 31), (3, 65, 33), (8, 1, 12), (65, 8, 80), (2, 5, 7), (6, 4, 2)]
 

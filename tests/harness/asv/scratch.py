@@ -10,8 +10,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from harness.asv.gate import Gate, compare
-from harness.asv.regressions import Code
+from dgtd.harness.asv.gate import Gate, compare
+from dgtd.harness.asv.regressions import Code
 
 # asv and pip find everything in this environment's packages, and nowhere else.
 OFFLINE = {"ASV_PYTHONPATH": sysconfig.get_paths()["purelib"], "PIP_NO_INDEX": "1"}

@@ -8,9 +8,9 @@ import math
 
 import pytest
 
-from harness.asv import gate
-from harness.asv.gate import LOOKS, TURNS, AsvError, Gate, compare, read
-from harness.asv.regressions import Code, Side, judge
+from dgtd.harness.asv import gate
+from dgtd.harness.asv.gate import LOOKS, TURNS, AsvError, Gate, compare, read
+from dgtd.harness.asv.regressions import Code, Side, judge
 from tests.harness.asv.scratch import OFFLINE, build, git
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import asv
 
-from harness.asv import site as asv_site
-from harness.asv.site import ELSEWHERE, SCRIPTS, localise
+from dgtd.harness.asv import site as asv_site
+from dgtd.harness.asv.site import ELSEWHERE, SCRIPTS, localise
 
 
 def test_every_script_of_asvs_page_has_a_copy_and_the_page_asks_for_it():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.harness.bad_input.case import CERTIFY, COMPARE, EXPLAIN, RUN, SUITE, SWEEP, Case, having, without
 
-HEAD = "from algorithms.rule import Cotangents, Rule, rule\n"
+HEAD = "from dgtd.algorithms.rule import Cotangents, Rule, rule\n"
 GTD2 = "    return Cotangents(-rho * u, rho * u, rho * delta - u)\n"
 MINE = HEAD + "@rule\ndef mine(delta, u, rho):\n" + GTD2
 PLAIN = HEAD + "def mine(delta, u, rho):\n"
@@ -33,7 +33,7 @@ RULE_FILES: dict[str, tuple[str | bytes, str]] = {
     "keyboard": ("raise KeyboardInterrupt\n", "raised KeyboardInterrupt"),
     "missing": ("import no_such_module_here\n", "raised ModuleNotFoundError"),
     "broken_import": ("import syntax\n", "is not Python"),
-    "wrong_name": (HEAD + "from algorithms.rule import Cotangent\n", "raised ImportError"),
+    "wrong_name": (HEAD + "from dgtd.algorithms.rule import Cotangent\n", "raised ImportError"),
     "deep": ("def f(): return f()\nf()\n", "raised RecursionError"),
     "memory": ("raise MemoryError\n", "raised MemoryError"),
     "divides": ("1 / 0\n", "raised ZeroDivisionError"),
@@ -103,9 +103,9 @@ BAD_STORES = {  # what can't even be opened
     "text.sqlite/x.sqlite": "can't be opened",
 }
 BAD_ROWS = {  # what opens, and has rows that nobody can read
-    "json.sqlite": "JSONDecodeError",
-    "keys.sqlite": "KeyError",
-    "list.sqlite": "AttributeError",
+    "json.sqlite": "JSON is malformed",
+    "keys.sqlite": "missing required field",
+    "list.sqlite": "Expected `object`, got `array`",
     "outcome.sqlite": "is not a valid Outcome",
     "blob.sqlite": "buffer size",
     "page.sqlite": "page.sqlite",
@@ -114,7 +114,9 @@ BAD_ROWS = {  # what opens, and has rows that nobody can read
 
 def prepare(folder: Path) -> None:
     """Write every file that a case names."""
-    from harness.runs.store import Store
+    from dgtd.harness.runs.database import SCHEMA
+    from dgtd.harness.runs.spec import FileRef, Learner, PlaceSpec, Probe, RunSpec
+    from dgtd.harness.runs.store import Store
 
     for name, (source, _) in {**RULE_FILES, **NETWORKS}.items():
         (folder / f"{name}.py").write_bytes(source if isinstance(source, bytes) else source.encode())
@@ -126,25 +128,33 @@ def prepare(folder: Path) -> None:
     for name, script in {
         "other.sqlite": "CREATE TABLE theirs (x)",
         "newer.sqlite": "PRAGMA user_version=99",
-        "bare.sqlite": "PRAGMA user_version=3",
+        "bare.sqlite": f"PRAGMA user_version={SCHEMA}",
     }.items():
         _execute(folder / name, script)
-    columns = "run, seed, outcome, died, checkpoints, curves, seconds, error, law, created, checksum"
-    lane = f"INSERT INTO lanes ({columns}) VALUES "
     run = "INSERT INTO runs (hash, spec, created, metrics, version) VALUES ('h', '{}', 'now', '[]', '0');"
-    old = '{"rule": {"name": "gtd2"}, "target": "value", "problem": "baird", "alpha": 1, "beta": 1, "steps": 1}'
+    right = RunSpec(PlaceSpec("baird"), Learner(FileRef("gtd2"), 1.0, 1.0), Probe((0, 1))).to_json()
     for name, script in {
         "json.sqlite": run.format("no json"),
         "keys.sqlite": run.format("{}"),
         "list.sqlite": run.format("[1]"),
-        "outcome.sqlite": run.format(old) + lane + "('h', 0, 'lost', -1, 0, x'', 0, '', x'', 'now', '')",
-        "blob.sqlite": run.format(old) + lane + "('h', 0, 'diverged', -1, 1, x'00', 0, '', x'', 'now', '')",
-        "page.sqlite": run.format(old),
+        "outcome.sqlite": run.format(right) + _lane("lost", 0, b""),
+        "blob.sqlite": run.format(right) + _lane("diverged", 1, bytes(1)),
+        "page.sqlite": run.format(right),
     }.items():
         Store(folder / name).close()
         _execute(folder / name, script)
     page = folder / "page.sqlite"
     page.write_bytes(page.read_bytes()[:4096] + b"\xff" * (page.stat().st_size - 4096))
+
+
+def _lane(outcome: str, checkpoints: int, curves: bytes) -> str:
+    """A row whose checksum is right: what is wrong with it was written so."""
+    from dgtd.harness.runs.store import checksum
+
+    columns = "run, seed, outcome, died, checkpoints, curves, seconds, error, law, created, checksum"
+    mark = checksum(("h", 0, outcome, -1, checkpoints, curves, "", b""))
+    values = f"'h', 0, '{outcome}', -1, {checkpoints}, x'{curves.hex()}', 0, '', x'', 'now', '{mark}'"
+    return f"INSERT INTO lanes ({columns}) VALUES ({values})"
 
 
 def _execute(path: Path, script: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cost.fits import exact_law, time_exponent
+from dgtd.harness.cost.fits import exact_law, time_exponent
 
 SIZES = [3, 10, 50, 1000, 10**7]
 

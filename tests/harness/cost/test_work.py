@@ -5,14 +5,22 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from algorithms import rules
-from algorithms.fast.linear import directions
-from algorithms.fast.small import SmallEngine
-from algorithms.table import Batch
-from algorithms.targets import CdfTarget
-from harness.cost import work as touches
-from harness.cost.peers import Literal, Network, backprop, explicit_hessian, explicit_jacobian, mlp_step, module_step
-from harness.cost.work import count
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import directions
+from dgtd.algorithms.fast.small import SmallEngine
+from dgtd.algorithms.table import Batch
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.cost import work as touches
+from dgtd.harness.cost.peers import (
+    Literal,
+    Network,
+    backprop,
+    explicit_hessian,
+    explicit_jacobian,
+    mlp_step,
+    module_step,
+)
+from dgtd.harness.cost.work import count
 
 
 def test_operations_are_counted_by_what_they_touch():

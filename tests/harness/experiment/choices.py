@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.experiment.exact import Setting, column_jobs, map_of
-from harness.experiment.experiment import Entrant, Experiment
-from harness.experiment.search import Grid
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.rule_files import reference
-from harness.runs.store import Store
+from dgtd.harness.experiment.exact import Setting, column_jobs, map_of
+from dgtd.harness.experiment.experiment import Entrant, Experiment
+from dgtd.harness.experiment.search import Grid
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.store import Store
 
 STEPS = {"baird": 20_000, "boyan": 20_000, "random_walk": 20_000, "grid_world": 2_000}
 RULES = ("gtd2", "tdc")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.experiment.across import across, as_dict
-from harness.judging.statistics import iqm_interval
-from harness.report.words import answer
+from dgtd.harness.experiment.across import across, as_dict
+from dgtd.harness.judging.statistics import iqm_interval
+from dgtd.harness.report.words import answer
 from tests.harness.planted import GTD2, TDC, contest, flat, weighed
 
 PROBLEMS = ("boyan", "baird")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.experiment.agreement import CHANCE, agreement, as_dict, careful, curve_as_dict, standard_errors_away
-from harness.runs.spec import Outcome
+from dgtd.harness.experiment.agreement import CHANCE, agreement, as_dict, careful, curve_as_dict, standard_errors_away
+from dgtd.harness.runs.spec import Outcome
 from tests.harness.experiment.test_comparison import weighed
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.experiment.experiment import Entrant, Experiment
-from harness.experiment.search import Choice, Grid
-from harness.runs.rule_files import reference
+from dgtd.harness.experiment.experiment import Entrant, Experiment
+from dgtd.harness.experiment.search import Choice, Grid
+from dgtd.harness.runs.rule_files import reference
 from tests.harness.experiment import choices
 
 GRID = Grid((0.5, 0.125, 0.03125), (0.25, 1.0, 4.0))

@@ -12,14 +12,14 @@ import html5lib
 import numpy as np
 import pytest
 
-from harness.commands.compare import _drawn, _print, content_key, repeat, split
-from harness.commands.compare import compare as compare_command
-from harness.experiment.experiment import Entrant, entrants
-from harness.experiment.search import Grid
-from harness.judging.statistics import median_interval
-from harness.report.words import answer as sentences
-from harness.report.words import sparkline
-from harness.runs.rule_files import reference
+from dgtd.harness.commands.compare import _drawn, _print, content_key, repeat, split
+from dgtd.harness.commands.compare import compare as compare_command
+from dgtd.harness.experiment.experiment import Entrant, entrants
+from dgtd.harness.experiment.search import Grid
+from dgtd.harness.judging.statistics import median_interval
+from dgtd.harness.report.words import answer as sentences
+from dgtd.harness.report.words import sparkline
+from dgtd.harness.runs.rule_files import reference
 from tests.harness.experiment.test_comparison import weighed
 from tests.harness.report.shown import written
 from tests.harness.test_cli import dgtd
@@ -126,7 +126,7 @@ def test_a_report_is_drawn_again_only_if_something_changed(done):
 
 def test_fewer_seeds_are_a_prefix(done):
     """The step sizes come from the sweep's own seeds, so lanes 0 … 4 are the same lanes."""
-    from harness.runs.store import Store
+    from dgtd.harness.runs.store import Store
 
     folder, first = done
     few = json.loads(small(folder, "--seeds", "5", "--json").stdout)
@@ -153,7 +153,7 @@ def test_the_terminal_shows_a_table_an_answer_the_report_and_the_command(done):
 def test_a_users_rule_takes_part_and_what_the_user_typed_is_escaped(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
-        "from algorithms.rule import Cotangents, rule\n"
+        "from dgtd.algorithms.rule import Cotangents, rule\n"
         "@rule\n"
         "def mine(delta, u, rho):\n"
         "    return Cotangents(prediction=-rho * delta, target=rho * u, tangent=rho * delta - u)\n"
@@ -230,9 +230,8 @@ def test_a_sweep_on_four_seeds_says_how_many_an_interval_needs(tmp_path):
 
 
 def test_rules_of_one_name_are_told_apart_and_one_rule_is_one(tmp_path):
-    source = (
-        "from algorithms.rule import Cotangents\ndef mine(delta, u, rho):\n    return Cotangents(-u, rho * u, {})\n"
-    )
+    head = "from dgtd.algorithms.rule import Cotangents\n"
+    source = head + "def mine(delta, u, rho):\n    return Cotangents(-u, rho * u, {})\n"
     for name, tangent in (("a", "rho * delta - u"), ("b", "rho * (delta - u)")):
         (tmp_path / f"{name}.py").write_text(source.format(tangent))
     a, b = (f"{tmp_path}/{name}.py:mine" for name in "ab")
@@ -253,7 +252,7 @@ def test_problems_whose_names_look_alike_have_figures_of_their_own(tmp_path):
 def test_a_rule_that_fails_in_a_sweep_is_one_line(tmp_path):
     file = tmp_path / "odd.py"
     file.write_text(
-        "from algorithms.rule import Cotangents, rule\n"
+        "from dgtd.algorithms.rule import Cotangents, rule\n"
         "class Odd:\n    factor = 1.0\n"
         "@rule(linear=False)\n"
         "def odd(delta, u, rho):\n"

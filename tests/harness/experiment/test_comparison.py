@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.comparison import Comparison, Entry, duels, tidy
-from harness.experiment.experiment import Entrant, Experiment
-from harness.experiment.search import Choice, Grid, SweepPoint
-from harness.judging.statistics import paired, variance_ratio
-from harness.oracle.metrics import areas
-from harness.report.words import answer as sentences
-from harness.runs.lanes import Lanes
-from harness.runs.rule_files import reference
-from harness.runs.spec import Outcome
+from dgtd.harness.experiment.comparison import Comparison, Entry, duels, tidy
+from dgtd.harness.experiment.experiment import Entrant, Experiment
+from dgtd.harness.experiment.search import Choice, Grid, SweepPoint
+from dgtd.harness.judging.statistics import paired, variance_ratio
+from dgtd.harness.oracle.metrics import areas
+from dgtd.harness.report.words import answer as sentences
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import Outcome
 
 
 def answer(found):

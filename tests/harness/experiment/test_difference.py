@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness.commands.diff import differences, read
+from dgtd.harness.commands.diff import differences, read
 from tests.harness.test_cli import dgtd
 
 REPORT = {

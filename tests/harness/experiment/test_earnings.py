@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.trainers.agent import Acting
 from tests.harness.planted import (
     BETA,
     C51,

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from harness.experiment.agreement import agreement
-from harness.experiment.comparison import compare
-from harness.experiment.exact import add_exact, exact_jobs, job_of, seconds
-from harness.experiment.experiment import Entrant, Experiment
-from harness.experiment.search import Choice
-from harness.oracle.moments import Moments
-from harness.plugins import find_problem
-from harness.runs.driver import execute, missing
-from harness.runs.executors import InProcess, Workers
-from harness.runs.job import Job
-from harness.runs.predictors import parse
-from harness.runs.rule_files import reference, resolve
-from harness.runs.store import Store
+from dgtd.harness.experiment.agreement import agreement
+from dgtd.harness.experiment.comparison import compare
+from dgtd.harness.experiment.exact import add_exact, exact_jobs, job_of, seconds
+from dgtd.harness.experiment.experiment import Entrant, Experiment
+from dgtd.harness.experiment.search import Choice
+from dgtd.harness.oracle.moments import Moments
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.driver import execute, missing
+from dgtd.harness.runs.executors import InProcess, Workers
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.predictors import parse
+from dgtd.harness.runs.rule_files import reference, resolve
+from dgtd.harness.runs.store import Store
 
 VALUES = tuple(Entrant(reference(name), "value") for name in ("gtd2", "tdc"))
 LIFTS = tuple(Entrant(reference(name), "cdf") for name in ("gtd2", "tdc"))
@@ -99,7 +99,7 @@ def test_a_job_that_failed_is_named(tmp_path, monkeypatch):
 def test_what_has_no_exact_curve_says_why(tmp_path):
     file = tmp_path / "odd.py"
     file.write_text(
-        "import numpy as np\nfrom algorithms.rule import Cotangents, rule\n@rule(linear=False)\n"
+        "import numpy as np\nfrom dgtd.algorithms.rule import Cotangents, rule\n@rule(linear=False)\n"
         "def odd(delta, u, rho):\n    return Cotangents(-rho * np.tanh(delta), rho * u, rho * delta - u)\n"
     )
     odd = Entrant(reference(f"{file}:odd"), "value")

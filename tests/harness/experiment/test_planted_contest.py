@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from harness.experiment.comparison import Duel, compare, seeds_to_decide, undecidable
-from harness.experiment.search import Grid
-from harness.judging.statistics import Interval, Paired
-from harness.report.words import no_stable_words
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import trainer_of
+from dgtd.harness.experiment.comparison import Duel, compare, seeds_to_decide, undecidable
+from dgtd.harness.experiment.search import Grid
+from dgtd.harness.judging.statistics import Interval, Paired
+from dgtd.harness.report.words import no_stable_words
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import trainer_of
 from tests.harness.planted import (
     GTD2,
     GTD2_LAW,

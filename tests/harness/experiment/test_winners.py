@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.experiment.experiment import steps_to_share
-from harness.experiment.search import Choice
-from harness.runs.store import Store
+from dgtd.harness.experiment.experiment import steps_to_share
+from dgtd.harness.experiment.search import Choice
+from dgtd.harness.runs.store import Store
 from tests.harness.experiment import test_planted_contest
 from tests.harness.planted import BASE, GTD2, TDC, contest, flat, weighed
 
@@ -94,6 +94,6 @@ def chooses_the_largest():
 )
 def test_a_wrong_comparison_is_seen(monkeypatch, where, wrong, test):
     test()
-    monkeypatch.setattr(f"harness.experiment.{where}", wrong)
+    monkeypatch.setattr(f"dgtd.harness.experiment.{where}", wrong)
     with pytest.raises(AssertionError):
         test()

@@ -6,19 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.comparison import Comparison, Entry, duels
-from harness.experiment.experiment import Entrant, Experiment, entrants
-from harness.experiment.search import Choice, SweepPoint, agent_learner, run_spec
-from harness.judging.statistics import paired
-from harness.report.words import answer
-from harness.runs.fingerprint import run_hash
-from harness.runs.lanes import Lane, Lanes
-from harness.runs.spec import FileRef, Outcome, PredictorSpec
-from harness.runs.store import Store
-from harness.runs.trainers.agent import Acting
-from harness.runs.trainers.trainer import train
-from harness.runs.trainers.world import NAMES
-from harness.runs.work import Cohort, Result
+from dgtd.harness.experiment.comparison import Comparison, Entry, duels
+from dgtd.harness.experiment.experiment import Entrant, Experiment, entrants
+from dgtd.harness.experiment.search import Choice, SweepPoint, agent_learner, run_spec
+from dgtd.harness.judging.statistics import paired
+from dgtd.harness.report.words import answer
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.lanes import Lane, Lanes
+from dgtd.harness.runs.spec import FileRef, Outcome, PredictorSpec
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.trainers.trainer import train
+from dgtd.harness.runs.trainers.world import NAMES
+from dgtd.harness.runs.work import Cohort, Result
 from tests.harness.test_cli import dgtd
 
 SMALL = [

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from algorithms import rules
-from harness.experiment import zones
-from harness.experiment.search import Grid
-from harness.oracle.certificates import Dynamics, mean_square
-from harness.plugins import find_problem
-from harness.runs.rule_files import reference
+from dgtd.algorithms import rules
+from dgtd.harness.experiment import zones
+from dgtd.harness.experiment.search import Grid
+from dgtd.harness.oracle.certificates import Dynamics, mean_square
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.rule_files import reference
 
 TWO = {"problem": "two_state", "target": "value", "atoms": 21, "projection": "cramer"}
 

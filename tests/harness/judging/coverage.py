@@ -5,7 +5,7 @@ import sys
 import numpy as np
 from scipy import stats
 
-from harness.judging.statistics import (
+from dgtd.harness.judging.statistics import (
     Sprt,
     holm,
     iqm_interval,

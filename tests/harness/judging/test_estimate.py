@@ -2,13 +2,13 @@
 
 import pytest
 
-from harness.experiment.search import agent_learner, run_spec
-from harness.judging.estimate import USERS, estimate
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.predictors import parse
-from harness.runs.spec import PredictorSpec, Request
-from harness.runs.store import Store
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.judging.estimate import USERS, estimate
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.predictors import parse
+from dgtd.harness.runs.spec import PredictorSpec, Request
+from dgtd.harness.runs.store import Store
 
 
 def hours(request):

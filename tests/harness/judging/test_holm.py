@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from harness.judging.statistics import holm
+from dgtd.harness.judging.statistics import holm
 
 
 def test_holm_by_hand():

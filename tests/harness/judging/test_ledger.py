@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from algorithms.rules import gtd2
-from harness.judging.claims import Claim, Setting
-from harness.judging.ledger import (
+from dgtd.algorithms.rules import gtd2
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.ledger import (
     FRESH,
     Workshop,
     collect,
@@ -24,11 +24,11 @@ from harness.judging.ledger import (
     setting_for,
     share,
 )  # fmt: skip
-from harness.judging.statistics import Interval
-from harness.judging.verdicts import Verdict, agrees, below, exactly
-from harness.runs.job import Job
-from harness.runs.spec import Request
-from harness.runs.store import Store
+from dgtd.harness.judging.statistics import Interval
+from dgtd.harness.judging.verdicts import Verdict, agrees, below, exactly
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.store import Store
 from tests.harness.runs.lanes import ROOT, spec
 
 SETTING = Setting("ci", 0, 1e-4)
@@ -157,9 +157,9 @@ def test_a_check_without_a_seed_is_one_job_for_all_seeds_and_reads_none():
 @pytest.mark.slow
 def test_an_exact_claim_samples_nothing(monkeypatch):
     """No lane is simulated for a claim that says so, in any suite."""
-    from algorithms.fast.linear import LinearEngine
-    from harness.runs import work
-    from harness.runs.trainers import trainer
+    from dgtd.algorithms.fast.linear import LinearEngine
+    from dgtd.harness.runs import work
+    from dgtd.harness.runs.trainers import trainer
 
     def refuse(*_, **__):
         raise AssertionError("an exact claim ran lanes")
@@ -183,7 +183,7 @@ def test_an_exact_claim_samples_nothing(monkeypatch):
 def test_ctrl_c_keeps_what_is_finished_and_prints_what_is_decided(tmp_path):
     store = tmp_path / "s.sqlite"
     words = ["suite", "stability", "--profile", "full", "--claim", "stability/baird", "--store", str(store)]
-    command = [sys.executable, "-c", "from harness.cli import main; main()", *words]
+    command = [sys.executable, "-c", "from dgtd.harness.cli import main; main()", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     for _ in range(600):
         time.sleep(0.1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.judging.statistics import (
+from dgtd.harness.judging.statistics import (
     FAR_ABOVE,
     Interval,
     end_over_start,

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from harness.judging.statistics import Sprt
+from dgtd.harness.judging.statistics import Sprt
 
 
 def test_a_sequence_worked_by_hand():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.judging.statistics import (
+from dgtd.harness.judging.statistics import (
     Interval,
     Sprt,
     holm,
@@ -15,7 +15,7 @@ from harness.judging.statistics import (
     seeds_needed,
     slopes,
 )
-from harness.judging.verdicts import Verdict, below, confirmed, exactly, seldom
+from dgtd.harness.judging.verdicts import Verdict, below, confirmed, exactly, seldom
 from tests.harness.judging.coverage import measure, pooled_regression_misses
 
 

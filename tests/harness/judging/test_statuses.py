@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.judging.claims import Claim
-from harness.judging.ledger import Entry, exit_code
-from harness.judging.verdicts import Verdict, exactly
+from dgtd.harness.judging.claims import Claim
+from dgtd.harness.judging.ledger import Entry, exit_code
+from dgtd.harness.judging.verdicts import Verdict, exactly
 
 PASS, FAIL, INCONCLUSIVE = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
 

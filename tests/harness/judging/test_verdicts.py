@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from algorithms.rule import Promise
-from algorithms.rules import td
-from harness.judging.claims import Claim, Setting
-from harness.judging.ledger import exit_code, judge
-from harness.judging.statistics import Interval, Sprt
-from harness.judging.verdicts import Verdict, agrees, below, confirmed, exactly, largest, seldom, unlikely
-from harness.runs.job import Job
-from harness.runs.spec import Request
+from dgtd.algorithms.rule import Promise
+from dgtd.algorithms.rules import td
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.ledger import exit_code, judge
+from dgtd.harness.judging.statistics import Interval, Sprt
+from dgtd.harness.judging.verdicts import Verdict, agrees, below, confirmed, exactly, largest, seldom, unlikely
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import Request
 from tests.harness.runs.lanes import spec
 
 PASS, FAIL, INCONCLUSIVE = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE
@@ -203,7 +203,7 @@ def test_a_fail_is_looked_at_again_on_evidence_from_another_seed():
 
 @pytest.mark.parametrize(("name", "wrong"), [("FRESH", 0), ("ALARMS", ())])
 def test_a_second_look_at_the_same_seed_and_none_at_all_are_seen(monkeypatch, name, wrong):
-    monkeypatch.setattr(f"harness.judging.ledger.{name}", wrong)
+    monkeypatch.setattr(f"dgtd.harness.judging.ledger.{name}", wrong)
     with pytest.raises(AssertionError):
         test_a_fail_is_looked_at_again_on_evidence_from_another_seed()
 
@@ -275,7 +275,7 @@ def test_an_exact_fail_stands_at_once(monkeypatch):
         return exactly(1.0, 0.5, "off")
 
     claim = Claim("toy/exact", "", "", check=check)
-    monkeypatch.setattr("harness.judging.ledger.find_suites", lambda name: {name: lambda rule: [claim]})
+    monkeypatch.setattr("dgtd.harness.judging.ledger.find_suites", lambda name: {name: lambda rule: [claim]})
     (entry,) = judge([claim], SETTING)
     assert (entry.status, entry.finding.false_alarm, calls) == ("FAIL", 0.0, [7])
 

@@ -5,14 +5,14 @@ import pytest
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from algorithms import rules
-from algorithms.fast.linear import LinearEngine, directions
-from algorithms.rule import Cotangents, rule
-from algorithms.streams import lane_streams
-from algorithms.targets import ValueTarget
-from harness.oracle.certificates import Class, Dynamics, _Zeroed, certify, log_growth, mean_square
-from harness.oracle.radius import bracket
-from harness.plugins import find_problem
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import LinearEngine, directions
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.targets import ValueTarget
+from dgtd.harness.oracle.certificates import Class, Dynamics, _Zeroed, certify, log_growth, mean_square
+from dgtd.harness.oracle.radius import bracket
+from dgtd.harness.plugins import find_problem
 
 # Problem, target, atoms. Transitions are i.i.d. from d, for which E[M⊗M] is exact.
 PLACES = [
@@ -236,7 +236,7 @@ def test_the_matrix_free_bracket_agrees_with_the_dense_one(monkeypatch):
     problem = find_problem("random_walk")
     dynamics = Dynamics(rules.gtd2, problem.mdp, ValueTarget(), 0.3, 0.5)
     dense = mean_square(dynamics)
-    monkeypatch.setattr("harness.oracle.radius.DENSE", 0)
+    monkeypatch.setattr("dgtd.harness.oracle.radius.DENSE", 0)
     free = mean_square(dynamics, seconds=2.0)
     assert free.low <= dense.radius <= free.high
     assert free.radius == pytest.approx(dense.radius, abs=1e-8)

@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from algorithms import rules
-from algorithms.fast.linear import LinearEngine
-from algorithms.streams import lane_streams
-from algorithms.table import TransitionTable
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.oracle.certificates import (
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import LinearEngine
+from dgtd.algorithms.streams import lane_streams
+from dgtd.algorithms.table import TransitionTable
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.oracle.certificates import (
     Certificate,
     Class,
     Dynamics,
@@ -23,8 +23,8 @@ from harness.oracle.certificates import (
     lyapunov_rates,
     mean_square,
 )
-from harness.oracle.mdp import FiniteMDP, Transitions
-from harness.plugins import find_problem
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.plugins import find_problem
 
 FALSE_ALARM = 1e-6  # of each interval for an exponent, for any seed
 STABLE, MARGINAL, HEAVY, DIVERGING = Class.STABLE, Class.MARGINAL, Class.HEAVY_TAILED, Class.DIVERGING

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.oracle.saddle import Saddle
-from harness.oracle.theorem import small_problem
-from harness.plugins import find_problem
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.oracle.saddle import Saddle
+from dgtd.harness.oracle.theorem import small_problem
+from dgtd.harness.plugins import find_problem
 from tests.harness.oracle.test_metrics import split
 
 # Problem, target, and the radius of the balls (None: 1.5 times the solution). On Baird's star C is singular and b = 0;
@@ -163,7 +163,7 @@ def test_err_is_zero_at_the_saddle_point_and_positive_elsewhere(case):
 
 def test_err_of_one_number_has_its_half():
     """One state, φ = 1, r = 1, γ = ½: A = ½, b = 1, C = 1, θ* = 2, R = 3, and max_w at θ = 0 is w − ½w² at w = 1."""
-    from harness.oracle.mdp import FiniteMDP, Transitions
+    from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
 
     mdp = FiniteMDP(
         "one", Transitions.of([(0, 0, 1.0, 0, 1.0, False)]), gamma=0.5, behaviour=np.ones((1, 1)),

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from algorithms.rules import tdc
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.oracle.certificates import Dynamics, lyapunov_rates
-from harness.oracle.mdp import FiniteMDP, Transitions
-from harness.oracle.returns import projected_law
+from dgtd.algorithms.rules import tdc
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.oracle.certificates import Dynamics, lyapunov_rates
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.oracle.returns import projected_law
 
 GAMMA, PHI = 0.9, 1.5
 

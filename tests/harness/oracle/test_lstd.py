@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.oracle.lstd import long_run_covariance, lstd
-from harness.oracle.mdp import FiniteMDP, Transitions
-from harness.plugins import find_problem
+from dgtd.harness.oracle.lstd import long_run_covariance, lstd
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.plugins import find_problem
 
 
 def coin(**rest):

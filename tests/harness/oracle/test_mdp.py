@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms.targets import CdfTarget
-from harness.oracle.mdp import FiniteMDP, Transitions, mix, optimal_policy
-from harness.oracle.objectives import Objective, linear
-from harness.oracle.returns import moments, projected_law, true_law
-from harness.plugins import find_problem
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions, mix, optimal_policy
+from dgtd.harness.oracle.objectives import Objective, linear
+from dgtd.harness.oracle.returns import moments, projected_law, true_law
+from dgtd.harness.plugins import find_problem
 
 sizes = st.fixed_dictionaries(
     {
@@ -23,7 +23,7 @@ sizes = st.fixed_dictionaries(
 
 
 def random(options):
-    from suites.problems.tables import random_mdp
+    from dgtd.suites.problems.tables import random_mdp
 
     return random_mdp(**options)
 
@@ -88,8 +88,8 @@ def test_return_laws_are_laws_with_the_right_moments(options):
 
 def test_moments_agree_with_simulated_returns():
     """Boyan's chain: 20 000 episodes from state 0, mean and variance within five standard errors."""
-    from algorithms.streams import lane_streams
-    from algorithms.table import Sampler
+    from dgtd.algorithms.streams import lane_streams
+    from dgtd.algorithms.table import Sampler
 
     mdp = find_problem("boyan").mdp
     sampler = Sampler(mdp.table, lane_streams(0, range(20_000)))

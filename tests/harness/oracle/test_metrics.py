@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.oracle.mdp import FiniteMDP, Transitions
-from harness.oracle.metrics import Metrics
-from harness.oracle.returns import Backup, projected_law, true_law
-from harness.oracle.theorem import small_problem
-from harness.plugins import find_problem
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.returns import Backup, projected_law, true_law
+from dgtd.harness.oracle.theorem import small_problem
+from dgtd.harness.plugins import find_problem
 
 # On Baird's star C is singular. Discounts are 1, 1, 0.8 and 0.99, and d is uneven on the first three.
 NAMES = ["random_walk", "boyan", "small", "baird"]

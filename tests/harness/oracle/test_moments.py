@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from algorithms import rules
-from algorithms.fast.linear import directions
-from algorithms.rule import Cotangents, rule
-from algorithms.stepping import RobbinsMonro
-from algorithms.targets import CdfTarget, ValueTarget
-from harness.oracle.certificates import Dynamics, mean_square
-from harness.oracle.mdp import FiniteMDP, Transitions
-from harness.oracle.metrics import Metrics
-from harness.oracle.moments import Moments
-from harness.oracle.theorem import at_horizon
-from harness.plugins import find_problem
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import directions
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.stepping import RobbinsMonro
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.oracle.certificates import Dynamics, mean_square
+from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.moments import Moments
+from dgtd.harness.oracle.theorem import at_horizon
+from dgtd.harness.plugins import find_problem
 
 LINEAR = [
     rules.gtd2,

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms import rules
-from algorithms.fast.linear import directions
-from algorithms.fast.mlp import MlpEngine
-from algorithms.fast.module import ModuleEngine
-from algorithms.rule import Cotangents, rule
-from algorithms.streams import generators
-from algorithms.targets import ValueTarget
-from harness.oracle.objectives import Objective, flat, linear, mlp, module
-from harness.oracle.theorem import network_case, small_problem
-from harness.plugins import find_problem
+from dgtd.algorithms import rules
+from dgtd.algorithms.fast.linear import directions
+from dgtd.algorithms.fast.mlp import MlpEngine
+from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.rule import Cotangents, rule
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.targets import ValueTarget
+from dgtd.harness.oracle.objectives import Objective, flat, linear, mlp, module
+from dgtd.harness.oracle.theorem import network_case, small_problem
+from dgtd.harness.plugins import find_problem
 
 PROBLEMS = ["random_walk", "collision", "random_mdp"]
 CASES = [(name, kind, net) for name in PROBLEMS for kind in ("value", "cdf") for net in ("linear", "mlp")]
@@ -173,7 +173,7 @@ def test_features_that_depend_on_each_other_add_nothing_to_the_rank():
 
 def spiral_parts(theta):
     """V, V', V'' [lanes, 3] in closed form."""
-    from suites.problems.counterexamples import SPIRAL_A, SPIRAL_B
+    from dgtd.suites.problems.counterexamples import SPIRAL_A, SPIRAL_B
 
     a, b, rate, growth = np.array(SPIRAL_A), np.array(SPIRAL_B), 0.866, 0.05
     t = theta[:, None]
@@ -184,8 +184,8 @@ def spiral_parts(theta):
 
 def run_spiral(each, steps, alpha, beta, lanes=20, seed=0):
     """(RMS V at the end, its running maximum), with every lane's own transitions."""
-    from algorithms.streams import lane_streams
-    from algorithms.table import Sampler
+    from dgtd.algorithms.streams import lane_streams
+    from dgtd.algorithms.table import Sampler
 
     table = find_problem("spiral").mdp.table
     outcomes = Sampler(table, lane_streams(seed, range(lanes))).draw(steps)
@@ -204,8 +204,8 @@ def run_spiral(each, steps, alpha, beta, lanes=20, seed=0):
 
 
 def test_the_spirals_closed_form_is_the_module_engine():
-    from algorithms.fast.loop import TorchLoop
-    from algorithms.streams import lane_streams
+    from dgtd.algorithms.fast.loop import TorchLoop
+    from dgtd.algorithms.streams import lane_streams
 
     problem = find_problem("spiral")
     for each in (rules.td, rules.gtd2, rules.tdc):
@@ -247,7 +247,7 @@ def test_the_exact_gradient_of_the_spiral_is_the_finite_difference():
 
 
 def test_many_parameters_take_the_other_decomposition_and_give_the_same_numbers(monkeypatch):
-    from harness.oracle import objectives
+    from dgtd.harness.oracle import objectives
 
     objective, theta = network_case(small_problem(), "cdf", seed=3)
     w = np.linspace(-1.0, 1.0, len(theta))

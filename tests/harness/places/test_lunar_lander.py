@@ -7,8 +7,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from algorithms.streams import lane_streams
-from harness.places.world import find_world
+from dgtd.algorithms.streams import lane_streams
+from dgtd.harness.places.world import find_world
 from tests.harness.test_cli import dgtd
 
 NAME = "gym:LunarLander-v3"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.streams import lane_streams
-from harness.places.world import OneByOne
+from dgtd.algorithms.streams import lane_streams
+from dgtd.harness.places.world import OneByOne
 
 CUT, FALL, BOTH, GOES_ON = 0, 1, 2, 3
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from algorithms.replay import Replay
-from algorithms.streams import lane_streams
-from harness.experiment.search import agent_learner, run_spec
-from harness.places import vizdoom as doom
-from harness.places import world as worlds
-from harness.places.world import find_world
-from harness.runs.trainers.agent import Acting
-from harness.runs.trainers.trainer import train
+from dgtd.algorithms.replay import Replay
+from dgtd.algorithms.streams import lane_streams
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.places import vizdoom as doom
+from dgtd.harness.places import world as worlds
+from dgtd.harness.places.world import find_world
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.trainers.trainer import train
 
 NAME = "vizdoom-defend-the-center"
 ROOT = Path(__file__).parents[3]
@@ -149,7 +149,7 @@ def test_a_run_leaves_no_process_and_no_file(tmp_path, monkeypatch):
 def test_the_engine_and_its_memory_end_with_a_parent_that_is_killed(tmp_path):
     import psutil
 
-    code = "from harness.places.vizdoom import new_game; import time; game = new_game(); print(1, flush=True)"
+    code = "from dgtd.harness.places.vizdoom import new_game; import time; game = new_game(); print(1, flush=True)"
     code += "; time.sleep(60)"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)}, cwd=tmp_path

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from algorithms.streams import lane_streams
-from harness.places import cartpole
-from harness.places.world import find_world, known_worlds
+from dgtd.algorithms.streams import lane_streams
+from dgtd.harness.places import cartpole
+from dgtd.harness.places.world import find_world, known_worlds
 from tests.harness.test_cli import dgtd
 
 STEPS = 100_000

@@ -46,7 +46,7 @@ def of_terminal(browser, folder: Path) -> None:
 
 def in_terminal(*words: str) -> str:
     """What a command leaves on a terminal of 80 columns; its progress, which it removes, is left out."""
-    command = [sys.executable, "-c", "from harness.cli import main; main()", *words]
+    command = [sys.executable, "-c", "from dgtd.harness.cli import main; main()", *words]
     with tempfile.TemporaryDirectory() as folder:
         parent, child = pty.openpty()
         env = os.environ | {"COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from harness.experiment.comparison import Comparison
-from harness.report import page as pages
-from harness.report.drawing import Figure, Styles
-from harness.report.figures import at_place, over_all
-from harness.report.sections import page
+from dgtd.harness.experiment.comparison import Comparison
+from dgtd.harness.report import page as pages
+from dgtd.harness.report.drawing import Figure, Styles
+from dgtd.harness.report.figures import at_place, over_all
+from dgtd.harness.report.sections import page
 
 
 def figures(found: Comparison) -> list[Figure]:

@@ -8,9 +8,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from harness.oracle.lstd import Lstd
-from harness.report.drawing import Styles, inline
-from harness.report.exact_lines import EXACT, exact_lines, exact_words, exactness
+from dgtd.harness.oracle.lstd import Lstd
+from dgtd.harness.report.drawing import Styles, inline
+from dgtd.harness.report.exact_lines import EXACT, exact_lines, exact_words, exactness
 from tests.harness.experiment.test_agreement import planted
 from tests.harness.report.shown import figures, written
 

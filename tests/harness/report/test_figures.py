@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.experiment import Entrant
-from harness.report.drawing import COLUMN, Figure, Panel, Reading, Readings, inline, save
-from harness.runs.rule_files import reference
+from dgtd.harness.experiment.experiment import Entrant
+from dgtd.harness.report.drawing import COLUMN, Figure, Panel, Reading, Readings, inline, save
+from dgtd.harness.runs.rule_files import reference
 from tests.harness.experiment.test_comparison import FORMS, weighed
 from tests.harness.report.shown import figures, written
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from harness.cli import main
-from harness.judging.claims import Claim, Setting
-from harness.judging.statistics import Interval
-from harness.judging.verdicts import below
-from harness.report.drawing import Figure, inline
-from harness.report.panels import Bundle, Line, means, spreads
-from harness.report.paper import PaperFigure, Statement
-from harness.runs.job import Job
+from dgtd.harness.cli import main
+from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.statistics import Interval
+from dgtd.harness.judging.verdicts import below
+from dgtd.harness.report.drawing import Figure, inline
+from dgtd.harness.report.panels import Bundle, Line, means, spreads
+from dgtd.harness.report.paper import PaperFigure, Statement
+from dgtd.harness.runs.job import Job
 
 CALLS = []
 
@@ -69,7 +69,7 @@ def page(monkeypatch, tmp_path, capsys):
         "b": Point(planted(8, claim("open", 1.5))),
         "a": Point(planted(7, claim("held", 0.5), claim("not", 2.5))),
     }
-    from harness import plugins
+    from dgtd.harness import plugins
 
     original = plugins.installed
     monkeypatch.setattr(plugins, "installed", lambda group: made if group == "figures" else original(group))

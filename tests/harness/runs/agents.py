@@ -3,11 +3,11 @@
 import math
 from pathlib import Path
 
-from harness.experiment.search import agent_learner, run_spec
-from harness.runs.checkpoints import FOLDER, Keeper
-from harness.runs.spec import PredictorSpec, RunSpec
-from harness.runs.trainers.agent import Acting
-from harness.runs.trainers.trainer import train
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.runs.checkpoints import FOLDER, Keeper
+from dgtd.harness.runs.spec import PredictorSpec, RunSpec
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.trainers.trainer import train
 
 LANES = 3
 NETWORK = PredictorSpec("mlp", (8, 8), "relu")

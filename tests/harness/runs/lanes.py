@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
-from harness.runs.rule_files import reference
-from harness.runs.spec import FileRef, Learner, PlaceSpec, Probe, RunSpec, log_times
-from harness.runs.store import Store
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import FileRef, Learner, PlaceSpec, Probe, RunSpec, log_times
+from dgtd.harness.runs.store import Store
 
 ROOT = Path(__file__).parents[3]
 

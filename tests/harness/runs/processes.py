@@ -8,7 +8,7 @@ from pathlib import Path
 
 def dgtd_command(*words: str) -> list[str]:
     """`dgtd` as this interpreter runs it; it hears SIGHUP also where the tests themselves run under `nohup`."""
-    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from harness.cli import main; main()"
+    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from dgtd.harness.cli import main; main()"
     return [sys.executable, "-c", code, *words]
 
 

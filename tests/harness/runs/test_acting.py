@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from algorithms.replay import Replay
-from harness.experiment.search import agent_learner, iterating_learner, run_spec
-from harness.places.cartpole import CartPole
-from harness.runs.acting_spec import Control
-from harness.runs.spec import RunSpec
-from harness.runs.trainers.agent import Acting
-from harness.runs.trainers.trainer import train, trainer_of
-from harness.runs.trainers.world import NAMES, InWorld
+from dgtd.algorithms.replay import Replay
+from dgtd.harness.experiment.search import agent_learner, iterating_learner, run_spec
+from dgtd.harness.places.cartpole import CartPole
+from dgtd.harness.runs.acting_spec import Control
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.trainers.trainer import train, trainer_of
+from dgtd.harness.runs.trainers.world import NAMES, InWorld
 
 
 @pytest.mark.parametrize("make", [agent_learner, iterating_learner])

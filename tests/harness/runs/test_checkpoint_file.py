@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.runs.checkpoints import read, write
+from dgtd.harness.runs.checkpoints import read, write
 
 LABEL = {"run": "0123456789abcdef", "seeds": [0, 30], "code": "fedcba9876543210"}
 STATE = {"theta": np.linspace(-1.0, 1.0, 7), "steps": np.arange(3), "ended": np.array([True, False])}

@@ -8,21 +8,30 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.agents import Players
-from algorithms.replay import Replay, joined, refill
-from algorithms.stepping import Adam
-from harness.places.cartpole import CartPole
-from harness.places.gym import GymWorld
-from harness.runs import checkpoints
-from harness.runs.checkpoints import FOLDER, KEPT, BadCheckpointError, Checkpoints, name_of, read, read_label, write
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
-from harness.runs.spec import Outcome, Request
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import Progress
-from harness.runs.trainers.world import Book, Playing
-from harness.runs.work import Cohort, Task, carry_out
+from dgtd.algorithms.agents import Players
+from dgtd.algorithms.replay import Replay, joined, refill
+from dgtd.algorithms.stepping import Adam
+from dgtd.harness.places.cartpole import CartPole
+from dgtd.harness.places.gym import GymWorld
+from dgtd.harness.runs import checkpoints
+from dgtd.harness.runs.checkpoints import (
+    FOLDER,
+    KEPT,
+    BadCheckpointError,
+    Checkpoints,
+    name_of,
+    read,
+    read_label,
+    write,
+)
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.spec import Outcome, Request
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import Progress
+from dgtd.harness.runs.trainers.world import Book, Playing
+from dgtd.harness.runs.work import Cohort, Task, carry_out
 from tests.harness.runs.agents import AGENTS, KilledError, agent, cohort, keeper
 from tests.harness.runs.lanes import rows, spec
 
@@ -280,7 +289,7 @@ def test_a_cohort_that_timed_out_goes_on_and_one_that_failed_does_not(tmp_path, 
             carry_out(task)
             assert folder.size()["files"] == 1
             monkeypatch.setattr(
-                "harness.runs.driver.carry_out",
+                "dgtd.harness.runs.driver.carry_out",
                 lambda task, outcome=outcome: replace(
                     carry_out(task),
                     outcome=outcome,
@@ -356,7 +365,7 @@ def test_a_wrong_interval_is_an_error_before_anything_runs(text, tmp_path, monke
 
 
 def test_the_commands_count_and_remove_what_is_left(tmp_path, capsys):
-    from harness.commands.store import clean, info
+    from dgtd.harness.commands.store import clean, info
 
     path = tmp_path / "s.sqlite"
     with Store(path) as store:

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.judging.ledger import Workshop, collect, judge, setting_for
-from harness.runs.driver import RefusedError, execute
-from harness.runs.executors import InProcess, LostError, make_executor
-from harness.runs.fingerprint import run_hash
-from harness.runs.job import Job
-from harness.runs.spec import Outcome, Request
-from harness.runs.store import Store
+from dgtd.harness.judging.ledger import Workshop, collect, judge, setting_for
+from dgtd.harness.runs.driver import RefusedError, execute
+from dgtd.harness.runs.executors import InProcess, LostError, make_executor
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import Outcome, Request
+from dgtd.harness.runs.store import Store
 from tests.harness.runs.lanes import ROOT, run_all, spec
 from tests.harness.runs.test_predictors import spec_of
 from tests.harness.runs.test_processes import harmless, stays_in_c, swallows_twice
@@ -178,7 +178,7 @@ def test_a_scheduler_that_dies_is_said_and_what_is_finished_is_kept(tmp_path):
 def test_nothing_that_dask_or_tornado_says_of_a_lost_scheduler_is_printed():
     """Dask's own settings give `tornado.application` a level, so the level of `tornado` does not reach it."""
     code = (
-        "import logging, distributed; from harness.runs.executors import _hush; _hush(); "
+        "import logging, distributed; from dgtd.harness.runs.executors import _hush; _hush(); "
         "print([n for n in ('tornado.application', 'distributed.client', 'distributed.core', 'asyncio') "
         "if logging.getLogger(n).isEnabledFor(logging.ERROR)])"
     )

@@ -8,13 +8,13 @@ from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
-from harness.runs import driver
-from harness.runs.driver import SPARE, execute
-from harness.runs.executors import DiedError, InProcess, make_executor
-from harness.runs.fingerprint import run_hash
-from harness.runs.rule_files import reference
-from harness.runs.spec import Outcome, Request
-from harness.runs.store import Store
+from dgtd.harness.runs import driver
+from dgtd.harness.runs.driver import SPARE, execute
+from dgtd.harness.runs.executors import DiedError, InProcess, make_executor
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import Outcome, Request
+from dgtd.harness.runs.store import Store
 from tests.harness.runs.lanes import spec
 
 
@@ -43,7 +43,7 @@ def test_a_submission_that_fails_loses_no_cohort(tmp_path):
 def test_a_rule_that_ends_its_worker_is_a_failed_row_and_the_other_runs_go_on(tmp_path):
     path = tmp_path / "deadly.py"
     path.write_text(
-        "import os\nfrom algorithms.rule import Cotangents, rule\n"
+        "import os\nfrom dgtd.algorithms.rule import Cotangents, rule\n"
         f"if os.getpid() != {os.getpid()}:\n    os._exit(3)\n"
         "@rule\ndef deadly(d, u, r):\n    return Cotangents(-r * d, r * u, r * d - u)\n"
     )
@@ -122,7 +122,7 @@ def test_as_many_cohorts_are_under_way_as_there_are_workers_and_a_few(tmp_path, 
 
 def test_sys_exit_in_a_worker_is_a_failed_row(tmp_path, monkeypatch):
     """A rule may not end the process that runs it, nor the command."""
-    monkeypatch.setattr("harness.runs.work.train", lambda *_: sys.exit(0))
+    monkeypatch.setattr("dgtd.harness.runs.work.train", lambda *_: sys.exit(0))
     with Store(tmp_path / "s.sqlite") as store:
         assert not execute([Request(spec(), 4)], store, InProcess).interrupted
         (lane, *_) = store.lanes(run_hash(spec()))

@@ -9,24 +9,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.digest import digest
-from algorithms.fast.compiled_loop import rule_as_data
-from algorithms.rule import Cotangents, Rule, rule
-from harness.oracle.problem import Problem
-from harness.plugins import find_problem
-from harness.runs import fingerprint
-from harness.runs.driver import RefusedError, execute
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import parts_of, run_hash
-from harness.runs.job import Job
-from harness.runs.rule_files import _resolve, load, reference, resolve
-from harness.runs.spec import Request
-from harness.runs.store import Store
-from harness.runs.work import Cohort, Task, carry_out
+from dgtd.algorithms.digest import digest
+from dgtd.algorithms.fast.compiled_loop import rule_as_data
+from dgtd.algorithms.rule import Cotangents, Rule, rule
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs import fingerprint
+from dgtd.harness.runs.driver import RefusedError, execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import parts_of, run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import _resolve, load, reference, resolve
+from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Cohort, Task, carry_out
 from tests.harness.runs.lanes import ROOT, spec
 
 BODY = """
-from algorithms.rule import Cotangents, rule
+from dgtd.algorithms.rule import Cotangents, rule
 
 K = {k}
 
@@ -54,7 +54,7 @@ def test_two_files_with_equal_functions_and_other_constants_are_two_rules(tmp_pa
 
 
 def command(store, *words):
-    line = "from harness.cli import main; main()"
+    line = "from dgtd.harness.cli import main; main()"
     whole = [sys.executable, "-c", line, "run", "--problem", "boyan", "--alpha", "0.1", "--beta", "0.1", "--seeds", "2"]
     whole += ["--steps", "50", "--executor", "in-process", "--json", "--store", str(store), *words]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -68,7 +68,7 @@ def test_a_helper_that_changes_makes_another_run(tmp_path, linear):
     """(b): the rule file imports a module beside it; same size, same second, other number."""
     scale = "gains.gain()" if linear else "GAIN / (1 + abs(delta))"  # numba calls no plain function
     (tmp_path / "mine.py").write_text(
-        "from algorithms.rule import Cotangents, rule\nfrom gains import GAIN\nimport gains\n"
+        "from dgtd.algorithms.rule import Cotangents, rule\nfrom gains import GAIN\nimport gains\n"
         f"@rule(linear={linear})\ndef mine(delta, u, rho):\n"
         f"    return Cotangents(-rho * delta * {scale}, rho * u, rho * delta - u)\n"
     )
@@ -200,7 +200,7 @@ def test_machine_facts_are_the_workers(tmp_path, monkeypatch):
 
     class Elsewhere(InProcess):
         def submit(self, fn, /, task):
-            monkeypatch.setattr("harness.runs.work.machine_facts", lambda: '{"machine": "another"}')
+            monkeypatch.setattr("dgtd.harness.runs.work.machine_facts", lambda: '{"machine": "another"}')
             return super().submit(fn, task)
 
     with Store(tmp_path / "s.sqlite") as store:
@@ -212,7 +212,7 @@ def test_a_rule_that_does_the_same_is_the_same_run(tmp_path):
     """A linear rule is its coefficients at the problem's ratios, whatever it is called and however it is written."""
     path = tmp_path / "mine.py"
     path.write_text(
-        "from algorithms.rule import Cotangents\n"
+        "from dgtd.algorithms.rule import Cotangents\n"
         "def other_name(d, u, r):\n    return Cotangents(prediction=-(r * u), target=u * r, tangent=d * r - u)\n"
         "def clipped(d, u, r):\n    r = min(r, 5.0)\n    return Cotangents(-r * u, r * u, r * d - u)\n"
     )
@@ -242,7 +242,7 @@ def test_a_job_sees_the_arrays_of_the_problem_it_names(monkeypatch):
     first, before = job.hash, find_problem("random_walk")
     listed = before.mdp.transitions
     after = replace(before, mdp=before.mdp.with_(transitions=replace(listed, reward=50 * listed.reward)))
-    monkeypatch.setattr("harness.runs.job.find_problem", lambda name: after)
+    monkeypatch.setattr("dgtd.harness.runs.job.find_problem", lambda name: after)
     assert job.hash != first
 
 
@@ -253,12 +253,12 @@ def test_rules_that_differ_in_a_declaration_alone_are_two_runs():
 def test_a_job_sees_the_code(monkeypatch):
     job = Job.of(find_problem, problem="random_walk")
     first = job.hash
-    monkeypatch.setattr("harness.runs.job.of_code", lambda modules: "other code")
+    monkeypatch.setattr("dgtd.harness.runs.job.of_code", lambda modules: "other code")
     assert job.hash != first
 
 
 WEIGHED = """
-from algorithms.rule import Cotangents, rule
+from dgtd.algorithms.rule import Cotangents, rule
 
 @rule
 def mine(delta, u, rho):
@@ -268,7 +268,7 @@ def mine(delta, u, rho):
 
 def test_a_rule_that_policy_iteration_weighs_by_other_ratios_than_1_is_another_rule(tmp_path):
     """At ρ = 1 both have the same coefficients; with more exploration than the policy's they learn differently."""
-    from harness.experiment.search import iterating_learner, run_spec
+    from dgtd.harness.experiment.search import iterating_learner, run_spec
 
     hashes = {}
     for behave in (0.0, 0.5):

@@ -3,12 +3,12 @@
 import numpy as np
 import torch
 
-from algorithms.fast.compiled_loop import rule_as_data
-from harness.judging.conformance import examine
-from harness.runs.rule_files import reference, resolve
+from dgtd.algorithms.fast.compiled_loop import rule_as_data
+from dgtd.harness.judging.conformance import examine
+from dgtd.harness.runs.rule_files import reference, resolve
 
 RULE = """
-from algorithms.rule import Cotangents, Promise, rule
+from dgtd.algorithms.rule import Cotangents, Promise, rule
 from helpers import bounded
 
 @rule(linear=False, promises={Promise.LINEAR_COST})

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.experiment.search import iterating_learner, run_spec
-from harness.runs.acting_spec import Iteration
-from harness.runs.spec import RunSpec
-from harness.runs.trainers.policy_iteration import Iterating, Walk
-from harness.runs.trainers.trainer import train
+from dgtd.harness.experiment.search import iterating_learner, run_spec
+from dgtd.harness.runs.acting_spec import Iteration
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.harness.runs.trainers.trainer import train
 
 WORLD = "cartpole-v0"
 

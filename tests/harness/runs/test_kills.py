@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.runs.spec import COHORT
-from harness.runs.store import Store
+from dgtd.harness.runs.spec import COHORT
+from dgtd.harness.runs.store import Store
 from tests.harness.runs.lanes import ROOT
 
 
@@ -37,7 +37,7 @@ def command(store: Path, steps: int = 100_000) -> list[str]:
     return [
         sys.executable,
         "-c",
-        "from harness.cli import main; main()",
+        "from dgtd.harness.cli import main; main()",
         *words,
         "--steps",
         str(steps),

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.places.cartpole import CartPole
-from harness.places.world import OneByOne
-from harness.runs.checkpoints import VARIABLE, BadCheckpointError, Checkpoints, read_label
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess, make_executor
-from harness.runs.spec import Request, RunSpec
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import prepared
+from dgtd.harness.places.cartpole import CartPole
+from dgtd.harness.places.world import OneByOne
+from dgtd.harness.runs.checkpoints import VARIABLE, BadCheckpointError, Checkpoints, read_label
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess, make_executor
+from dgtd.harness.runs.spec import Request, RunSpec
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import prepared
 from tests.harness.runs.agents import agent
 from tests.harness.runs.lanes import ROOT, run_all
 from tests.harness.runs.processes import children
@@ -29,10 +29,10 @@ LANDS = all(map(find_spec, ("Box2D", "pygame")))
 SOON = "0.1"  # seconds between two checkpoints
 COMMAND = (
     "import sys\n"
-    "from harness.runs.driver import execute\n"
-    "from harness.runs.executors import InProcess\n"
-    "from harness.runs.spec import Request, RunSpec\n"
-    "from harness.runs.store import Store\n"
+    "from dgtd.harness.runs.driver import execute\n"
+    "from dgtd.harness.runs.executors import InProcess\n"
+    "from dgtd.harness.runs.spec import Request, RunSpec\n"
+    "from dgtd.harness.runs.store import Store\n"
     "execute([Request(RunSpec.from_json(sys.argv[2]), 2)], Store(sys.argv[1]), InProcess)\n"
 )
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from harness.experiment.search import agent_learner, run_spec
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess, make_executor
-from harness.runs.fingerprint import run_hash
-from harness.runs.spec import Request
-from harness.runs.store import Store
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess, make_executor
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.store import Store
 from tests.harness.runs.test_dask import cluster
 
 LANES, BEGIN, UPDATES = 30, 64, 200

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from algorithms.replay import State
-from algorithms.targets import CdfTarget
-from harness.experiment.search import agent_learner, iterating_learner, run_spec
-from harness.oracle.literal import Network
-from harness.runs.checkpoints import Keeper
-from harness.runs.spec import PredictorSpec
-from harness.runs.trainers.agent import Acting
-from harness.runs.trainers.policy_iteration import Iterating, Walk
-from harness.runs.trainers.trainer import train
+from dgtd.algorithms.replay import State
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.experiment.search import agent_learner, iterating_learner, run_spec
+from dgtd.harness.oracle.literal import Network
+from dgtd.harness.runs.checkpoints import Keeper
+from dgtd.harness.runs.spec import PredictorSpec
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.harness.runs.trainers.trainer import train
 
 PLACE, LANES, ATOMS = "cartpole-v0", 2, 7
 STEPS = 128  # a checkpoint is taken at the last one

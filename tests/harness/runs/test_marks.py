@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from harness.runs.fingerprint import DECISIVE, of_code, parts_of
-from harness.runs.job import Job
-from harness.runs.rule_files import reference
-from suites.stability.lanes import contradicts
+from dgtd.harness.runs.fingerprint import DECISIVE, of_code, parts_of
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.rule_files import reference
+from dgtd.suites.stability.lanes import contradicts
 from tests.harness.planted import run_of
 
 RULE = """
-from algorithms.rule import Cotangents, rule
+from dgtd.algorithms.rule import Cotangents, rule
 
 GAIN = {gain}
 

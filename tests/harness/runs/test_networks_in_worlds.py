@@ -5,10 +5,10 @@ import json
 import pytest
 import torch
 
-from harness.experiment.search import agent_learner, run_spec
-from harness.runs.executors import make_executor
-from harness.runs.predictors import parse
-from harness.runs.spec import Request
+from dgtd.harness.experiment.search import agent_learner, run_spec
+from dgtd.harness.runs.executors import make_executor
+from dgtd.harness.runs.predictors import parse
+from dgtd.harness.runs.spec import Request
 from tests.harness.runs.agents import KilledError, cohort, keeper
 from tests.harness.runs.lanes import run_all
 from tests.harness.test_cli import dgtd
@@ -75,7 +75,7 @@ def spec(file, name, steps=700):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dqn", "c51", "greedy_gq(0.5)"])
 def test_a_pool_and_a_checkpoint_give_the_same(name, file, tmp_path, monkeypatch):
-    monkeypatch.setattr("harness.runs.checkpoints.SHARE", float("inf"))
+    monkeypatch.setattr("dgtd.harness.runs.checkpoints.SHARE", float("inf"))
     what = spec(file, name)
     assert (
         run_all(tmp_path / "a", [Request(what, 2)])[1]

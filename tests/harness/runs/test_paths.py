@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.rules import gtd2, tdrc
-from algorithms.streams import generators
-from algorithms.table import Sampler
-from algorithms.targets import CdfTarget
-from harness.oracle import literal
-from harness.plugins import find_problem
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.rule_files import reference_of
-from harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, Request, RunSpec, StepSchedule
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import trainer_of
+from dgtd.algorithms.rules import gtd2, tdrc
+from dgtd.algorithms.streams import generators
+from dgtd.algorithms.table import Sampler
+from dgtd.algorithms.targets import CdfTarget
+from dgtd.harness.oracle import literal
+from dgtd.harness.plugins import find_problem
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.rule_files import reference_of
+from dgtd.harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, Request, RunSpec, StepSchedule
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import trainer_of
 
 LANES = 2
 STOPS = (0, 1, 4, 12)  # a run stops at each, and goes on

@@ -5,13 +5,13 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from algorithms.rules import RULES
-from harness.runs import store as storing
-from harness.runs.driver import execute
-from harness.runs.fingerprint import run_hash
-from harness.runs.spec import FAR, Outcome, Request, seeds_of
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import trainer_of
+from dgtd.algorithms.rules import RULES
+from dgtd.harness.runs import store as storing
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.spec import FAR, Outcome, Request, seeds_of
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import trainer_of
 from tests.harness.planted import FAILED, FINE, LOST, SIZE, Workers, lanes_with, outcomes_in, run_of, save
 from tests.harness.runs.lanes import rows
 from tests.harness.runs.test_store import flip

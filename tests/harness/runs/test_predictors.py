@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from harness.oracle.objectives import flat
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
-from harness.runs.predictors import parse, shown
-from harness.runs.rule_files import reference
-from harness.runs.spec import Learner, Outcome, PlaceSpec, PredictorSpec, Probe, Request, RunSpec, log_times
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import train, trainer_of
-from harness.runs.work import Cohort, Task, carry_out
+from dgtd.harness.oracle.objectives import flat
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.predictors import parse, shown
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import Learner, Outcome, PlaceSpec, PredictorSpec, Probe, Request, RunSpec, log_times
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import train, trainer_of
+from dgtd.harness.runs.work import Cohort, Task, carry_out
 from tests.harness.test_cli import dgtd
 
 NETWORK = """

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess, pool
-from harness.runs.fingerprint import run_hash
-from harness.runs.job import Job
-from harness.runs.spec import Outcome, Request
-from harness.runs.store import Store
-from harness.runs.timeouts import came, listening
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess, pool
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import Outcome, Request
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.timeouts import came, listening
 from tests.harness.runs.lanes import ROOT, spec
 from tests.harness.runs.processes import dgtd_command, living, wait_for_rows
 
@@ -56,7 +56,7 @@ def test_workers_end_with_their_parent(tmp_path, sent):
 @pytest.mark.slow
 def test_nohup_is_respected(tmp_path):
     store = tmp_path / "s.sqlite"
-    code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from harness.cli import main; main()"
+    code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from dgtd.harness.cli import main; main()"
     words = [*RUN[:-1], "32", "--steps", "300000", "--executor", "in-process", "--store", str(store)]
     process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, cwd=ROOT)
     wait_for_rows(store)
@@ -172,7 +172,7 @@ def _spin():
 
 
 def test_what_is_compiled_on_the_way_is_not_counted(tmp_path, monkeypatch):
-    from algorithms.fast.linear import LinearEngine
+    from dgtd.algorithms.fast.linear import LinearEngine
 
     run, calls = LinearEngine.run, []
 

@@ -7,13 +7,13 @@ import subprocess
 import numpy as np
 import pytest
 
-from harness.runs.driver import execute, missing
-from harness.runs.executors import InProcess, make_executor
-from harness.runs.fingerprint import run_hash
-from harness.runs.rule_files import reference
-from harness.runs.spec import FileRef, Outcome, Request, RunSpec, StepSchedule, log_times
-from harness.runs.store import Store
-from harness.runs.work import Cohort, Task, carry_out
+from dgtd.harness.runs.driver import execute, missing
+from dgtd.harness.runs.executors import InProcess, make_executor
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.spec import FileRef, Outcome, Request, RunSpec, StepSchedule, log_times
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Cohort, Task, carry_out
 from tests.harness.runs.lanes import ROOT, run_all, spec
 from tests.harness.runs.processes import dgtd_command
 
@@ -112,7 +112,7 @@ def breaks_in_a_run(folder) -> FileRef:
     """Answers when it is probed, and can't be compiled."""
     path = folder / "breaks.py"
     path.write_text(
-        "from algorithms.rule import Cotangents, rule\n"
+        "from dgtd.algorithms.rule import Cotangents, rule\n"
         "@rule(linear=False)\n"
         "def mine(d, u, r):\n    return Cotangents(-r * d * float(str(1)), r * u, r * d - u)\n"
     )

@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.runs.database import OURS, SCHEMA, StoreError
-from harness.runs.driver import execute
-from harness.runs.executors import InProcess
-from harness.runs.fingerprint import run_hash
-from harness.runs.job import Job
-from harness.runs.lanes import Lane
-from harness.runs.spec import COHORT, Outcome, Request
-from harness.runs.store import Store
-from harness.runs.trainers.trainer import trainer_of
-from harness.runs.work import Cohort, Result, Task, carry_out
+from dgtd.harness.runs.database import OURS, SCHEMA, StoreError
+from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.executors import InProcess
+from dgtd.harness.runs.fingerprint import run_hash
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.lanes import Lane
+from dgtd.harness.runs.spec import COHORT, Outcome, Request
+from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.trainers.trainer import trainer_of
+from dgtd.harness.runs.work import Cohort, Result, Task, carry_out
 from tests.harness.runs.lanes import ROOT, rows, run_all, spec
 from tests.harness.test_cli import dgtd
 
@@ -235,7 +235,7 @@ def test_a_locked_store_is_said_at_once_and_waited_for(tmp_path):
 
 
 def test_a_lock_that_never_ends_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr("harness.runs.database.PATIENCE", 0.1)
+    monkeypatch.setattr("dgtd.harness.runs.database.PATIENCE", 0.1)
     path = tmp_path / "s.sqlite"
     Store(path).close()
     other = sqlite3.connect(path, isolation_level=None)
@@ -272,7 +272,7 @@ def test_info_says_what_is_there(tmp_path):
 
 NOBODY = """
 import os, sys
-from harness.runs.store import Store
+from dgtd.harness.runs.store import Store
 if os.getuid() == 0:  # root may write anywhere
     os.setgid(65534)
     os.setuid(65534)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.runs.timeouts import time_limit
+from dgtd.harness.runs.timeouts import time_limit
 
 
 def test_a_limit_rings():

@@ -6,11 +6,11 @@ What a run gives must not depend on how it is divided into calls, on its neighbo
 import numpy as np
 import pytest
 
-from harness.experiment.search import learner, run_spec
-from harness.plugins import installed
-from harness.runs.predictors import parse
-from harness.runs.spec import RunSpec
-from harness.runs.trainers.trainer import train, trainer_class, trainer_of
+from dgtd.harness.experiment.search import learner, run_spec
+from dgtd.harness.plugins import installed
+from dgtd.harness.runs.predictors import parse
+from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.trainers.trainer import train, trainer_class, trainer_of
 
 LANES, STEPS = 3, 90
 SUMS = 1e-12  # steps are bit-equal there; metrics are sums over states, in another order

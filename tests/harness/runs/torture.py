@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from harness.runs.spec import COHORT
+from dgtd.harness.runs.spec import COHORT
 from tests.harness.runs.lanes import ROOT
 from tests.harness.runs.processes import children, dgtd_command, living, settled_rows
 from tests.harness.runs.test_dask import Cluster

@@ -1,0 +1,1 @@
+"""dgtd: claims about gradient temporal-difference learning, checked by a machine."""
