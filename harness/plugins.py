@@ -54,8 +54,23 @@ def _keywords(owner: str) -> tuple[str, ...]:
     return () if found is None else tuple(inspect.signature(found).parameters)
 
 
+_here: dict[str, Problem] = {}  # problems that were made in this process
+
+
+def remember(problem: Problem) -> bool:
+    """Find a problem by its name from now on, in this process; whether another one of this name was known."""
+    name = problem.name
+    if name in installed("problems"):
+        raise ValueError(f"problem {name!r} is the name of an installed one: give yours another")
+    known = _here.get(name)
+    _here[name] = problem
+    return known is not None and known.identity != problem.identity
+
+
 def find_problem(text: str) -> Problem:
     """A problem by name, `baird`, or with parameters, `random_mdp(states=20, seed=3)`."""
+    if text in _here:
+        return _here[text]
     make, parameters = _parsed(text)
     with answering(f"problem {text!r}"):
         problem: Problem = make(**parameters)
@@ -66,6 +81,8 @@ def find_problem(text: str) -> Problem:
 
 def canonical_problem(text: str) -> str:
     """One text for one problem: parameters in order, as the function takes them, and without those at their default."""
+    if text in _here:
+        return text
     make, parameters = _parsed(text)
     given = {key: value for key, value in parameters.items() if value != _defaults(make)[key].default}
     inside = ", ".join(f"{key}={given[key]!r}" for key in sorted(given))

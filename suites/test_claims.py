@@ -1,28 +1,42 @@
-"""Every claim as a test, for those whose CI speaks pytest: `pytest suites`, or `pytest --pyargs suites`."""
+"""Every claim as a test, for those whose CI speaks pytest: `pytest --pyargs dgtd.suites`, with -p dgtd for options."""
 
 from __future__ import annotations
 
 import pytest
 
 from dgtd.harness.judging.claims import Claim
-from dgtd.harness.judging.ledger import Entry, Workshop, judge, setting_for
+from dgtd.harness.judging.ledger import Entry, Workshop, collect, judge, setting_for
+from dgtd.harness.judging.pytest_plugin import option
 from dgtd.harness.runs.executors import executor_maker
 from dgtd.harness.runs.rule_files import reference, resolve
 from dgtd.harness.runs.store import Store
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per claim."""
+    if "dgtd_claim" not in metafunc.fixturenames:
+        return
+    config = metafunc.config
+    try:
+        rule = resolve(reference(option(config, "rule"))) if option(config, "rule") else None
+        claims = collect(option(config, "suite"), rule, option(config, "profile"))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    metafunc.parametrize("dgtd_claim", claims, ids=[claim.id for claim in claims])
+
+
 @pytest.fixture(scope="session")
 def ledger(request: pytest.FixtureRequest) -> dict[str, Entry]:
     """Claim → entry, of every claim that was collected: the evidence of all is gathered at once."""
-    option = request.config.getoption
+    config = request.config
     items = [item for item in request.session.items if "dgtd_claim" in getattr(item, "fixturenames", ())]
     claims: list[Claim] = [item.callspec.params["dgtd_claim"] for item in items]  # type: ignore[attr-defined]
-    text = option("--dgtd-rule")
+    text = option(config, "rule")
     judged = resolve(reference(text)) if text else None
-    setting = setting_for(judged, option("--dgtd-profile"), option("--dgtd-seed"))
-    make = executor_maker(option("--dgtd-executor"), option("--dgtd-workers"), option("--dgtd-scheduler"))
-    with Store(option("--dgtd-store") or ":memory:") as store:
-        entries = judge(claims, setting, text, Workshop(store, make, option("--dgtd-timeout")), judged)
+    setting = setting_for(judged, option(config, "profile"), option(config, "seed"))
+    make = executor_maker(option(config, "executor"), option(config, "workers"), option(config, "scheduler"))
+    with Store(option(config, "store") or ":memory:") as store:
+        entries = judge(claims, setting, text, Workshop(store, make, option(config, "timeout")), judged)
     return {entry.claim.id: entry for entry in entries}
 
 

@@ -16,7 +16,7 @@ def inside_functions(source: str) -> int:
             for node in ast.walk(function):
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-                if any(name.split(".")[0] in ROOMS for name in names):
+                if any(name.split(".")[0] == "dgtd" for name in names):
                     found.add(node.lineno)
     return len(found)
 

@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
-SOURCES = ("algorithms", "harness", "suites", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("dgtd", "algorithms", "harness", "suites", "pyproject.toml", "README.md", "LICENSE")
 IN_THE_WAY = "raise ImportError('a package of the user, in the current folder, was imported for ours')\n"
 RULE = """
 import numpy as np
@@ -87,7 +87,7 @@ def python(tmp_path_factory):
     for name in SOURCES:
         whole = ROOT / name
         if whole.is_dir():
-            shutil.copytree(whole, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(whole, source / name, ignore=shutil.ignore_patterns("__pycache__"), symlinks=True)
         else:
             shutil.copy(whole, source)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
@@ -125,7 +125,7 @@ def environment():
 
 
 def test_the_wheel_is_what_is_imported(python):
-    code = "import algorithms, harness, suites; print(algorithms.__file__, harness.__file__, suites.__file__)"
+    code = "from dgtd import algorithms, harness, suites; print(*(m.__file__ for m in (algorithms, harness, suites)))"
     found = quietly(str(python), "-c", code, env=environment(), cwd=python.parent).stdout.split()
     assert all(Path(file).is_relative_to(python.parents[1]) for file in found)
 

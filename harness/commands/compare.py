@@ -94,20 +94,10 @@ def compare(
     _ = where.make  # a wrong executor is an error before there is a store
     pages.writable(out)
     command = repeat(locals() | {"store": where.store} | vars(acting))
-    with open_store(where.store) as results:
-        # Before anything runs, and after whatever is wrong with the input.
-        if words := undecidable(experiment.seeds, experiment.tests):
-            print(f"dgtd: {words}", file=sys.stderr)
-        rounds = ROUNDS if alphas is None and ratios is None else 0  # a grid that was asked for is left alone
-        searched = search(experiment, results, where, rounds)
-        if searched is None:
-            return INTERRUPTED
-        experiment, chosen = searched
-        jobs = exact_jobs(experiment, chosen)
-        if not carried_out("runs", experiment.final_requests(chosen), results, where, jobs):
-            return INTERRUPTED
-        found = compared(experiment, results, chosen)
-        add_exact(found, results)
+    rounds = ROUNDS if alphas is None and ratios is None else 0  # a grid that was asked for is left alone
+    found = compared_with(experiment, where, rounds)
+    if found is None:
+        return INTERRUPTED
     document = (
         as_dict(found)
         | {"across": across_as_dict(across(found)), "exact": agreement.as_dict(found), "answer": answer(found)}
@@ -124,6 +114,24 @@ def compare(
     else:
         _print(found, out / "report.html", command)
     return 0
+
+
+def compared_with(experiment: Experiment, where: Where, rounds: int = ROUNDS) -> Comparison | None:
+    """Run what is missing of an experiment, and compare; None if somebody interrupted."""
+    with open_store(where.store) as results:
+        # Before anything runs, and after whatever is wrong with the input.
+        if words := undecidable(experiment.seeds, experiment.tests):
+            print(f"dgtd: {words}", file=sys.stderr)
+        searched = search(experiment, results, where, rounds)
+        if searched is None:
+            return None
+        experiment, chosen = searched
+        jobs = exact_jobs(experiment, chosen)
+        if not carried_out("runs", experiment.final_requests(chosen), results, where, jobs):
+            return None
+        found = compared(experiment, results, chosen)
+        add_exact(found, results)
+        return found
 
 
 def search(experiment: Experiment, store: Store, where: Where, rounds: int) -> tuple[Experiment, Choices] | None:

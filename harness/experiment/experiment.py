@@ -16,8 +16,7 @@ from dgtd.harness.experiment.search import SWEEP_SEED, Choice, Grid, SweepPoint,
 from dgtd.harness.oracle.metrics import Score
 from dgtd.harness.places.place import find_place
 from dgtd.harness.places.world import find_world, is_world
-from dgtd.harness.runs.predictors import Words, published
-from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.predictors import Words, named, published
 from dgtd.harness.runs.spec import MOST_SEEDS, FileRef, PredictorSpec, Request, RunSpec, States, StepSchedule
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.trainers.trainer import trainer_of
@@ -52,13 +51,13 @@ class Entrant:
         return target_class(self.target).metrics
 
 
-def entrants(rules: tuple[str, ...], targets: tuple[str, ...]) -> tuple[Entrant, ...]:
+def entrants(rules: tuple[str | FileRef, ...], targets: tuple[str, ...]) -> tuple[Entrant, ...]:
     """Every rule on each target, published agents on their own; a rule that is written in two ways is one."""
     if not targets:
         raise ValueError("targets must name value, cdf or both, got ''")
     for target in targets:
         target_class(target)
-    refs = list(dict.fromkeys(FileRef(each) if each in PUBLISHED else reference(each, PUBLISHED) for each in rules))
+    refs = list(dict.fromkeys(named(each) if isinstance(each, str) else each for each in rules))
     names = [ref.name for ref in refs]
     alias = {ref: f"{ref.path}:{ref.name}" if names.count(ref.name) > 1 and ref.path else "" for ref in refs}
     made = [Entrant(ref, row.target) for ref in refs if (row := published(ref))]

@@ -12,7 +12,7 @@ from scipy.stats import qmc
 from dgtd.algorithms.checks import positive, whole
 from dgtd.harness.places.place import find_place
 from dgtd.harness.runs.predictors import Words
-from dgtd.harness.runs.spec import Learner, PlaceSpec, PredictorSpec, Probe, RunSpec, States, StepSchedule
+from dgtd.harness.runs.spec import FileRef, Learner, PlaceSpec, PredictorSpec, Probe, RunSpec, States, StepSchedule
 from dgtd.harness.runs.trainers.policy_iteration import HIDDEN, Iterating
 from dgtd.harness.runs.trainers.trainer import trainer_class
 
@@ -134,7 +134,7 @@ def kind_of(name: str | None) -> str:
     return name
 
 
-def learner(kind: str, rule: str, place: str, **said: Any) -> Learner:
+def learner(kind: str, rule: str | FileRef, place: str, **said: Any) -> Learner:
     """A learner of a kind, with its defaults for whatever was not said."""
     made: Learner = kind_at(place, kind).learner(Words.of(rule, place, **said), kind)
     return made

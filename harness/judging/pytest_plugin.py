@@ -1,37 +1,34 @@
-"""pytest's side of the suites, loaded by its entry point: `pytest suites`, or `pytest --pyargs suites`."""
+"""The suites' options for pytest: `pytest -p dgtd --pyargs dgtd.suites --dgtd-suite cost`. It never loads by itself."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
-from dgtd.harness.judging.ledger import collect
-from dgtd.harness.runs.rule_files import reference, resolve
+# option → (default, help); without the plugin the defaults hold
+OPTIONS: dict[str, tuple[Any, str]] = {
+    "rule": (None, "judge this rule: a name, or path/to/file.py:function"),
+    "profile": ("ci", "ci, full or paper"),
+    "seed": (0, "another seed, other points and lanes"),
+    "suite": ("all", "one suite, or all"),
+    "store": (None, "the file that evidence lives in; none: it is forgotten"),
+    "executor": (os.environ.get("DGTD_EXECUTOR", "pool"), "in-process, pool or dask"),
+    "workers": (None, "processes of the pool; one per core by default"),
+    "scheduler": (None, "address of a Dask scheduler"),
+    "timeout": (None, "seconds that a cohort or a job may take"),
+}
+KINDS = {"seed": int, "workers": int, "timeout": float}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of `dgtd suite`, each with --dgtd- before it."""
     group = parser.getgroup("dgtd")
-    group.addoption("--dgtd-rule", default=None, help="judge this rule: a name, or path/to/file.py:function")
-    group.addoption("--dgtd-profile", default="ci", help="ci, full or paper")
-    group.addoption("--dgtd-seed", default=0, type=int, help="another seed, other points and lanes")
-    group.addoption("--dgtd-suite", default="all", help="one suite, or all")
-    group.addoption("--dgtd-store", default=None, help="the file that evidence lives in; none: it is forgotten")
-    group.addoption("--dgtd-executor", default=os.environ.get("DGTD_EXECUTOR", "pool"), help="in-process, pool or dask")
-    group.addoption("--dgtd-workers", default=None, type=int, help="processes of the pool; one per core by default")
-    group.addoption("--dgtd-scheduler", default=None, help="address of a Dask scheduler")
-    group.addoption("--dgtd-timeout", default=None, type=float, help="seconds that a cohort or a job may take")
+    for name, (default, words) in OPTIONS.items():
+        group.addoption(f"--dgtd-{name}", default=default, type=KINDS.get(name, str), help=words)
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "dgtd_claim" not in metafunc.fixturenames:
-        return
-
-    option = metafunc.config.getoption
-    try:
-        rule = resolve(reference(option("--dgtd-rule"))) if option("--dgtd-rule") else None
-        claims = collect(option("--dgtd-suite"), rule, option("--dgtd-profile"))
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
-    metafunc.parametrize("dgtd_claim", claims, ids=[claim.id for claim in claims])
+def option(config: pytest.Config, name: str) -> Any:
+    """What was given, or the default."""
+    return config.getoption(f"--dgtd-{name}", OPTIONS[name][0])

@@ -16,12 +16,12 @@ from tests import forked
 from tests.forked import PYTEST, THREADS, Finished
 from tests.mutants.mutant import Catcher
 
-FOLDERS = ("algorithms", "harness", "suites", "tests", "examples", "docs")
+FOLDERS = ("dgtd", "algorithms", "harness", "suites", "tests", "examples", "docs")
 FILES = ("pyproject.toml", "README.md", "Makefile", "asv.conf.json", "CHANGELOG.md")
 SOURCES = (".py", ".toml", ".json", ".css", ".js", ".conf")  # what can decide a verdict: pages and pictures can't
 PATIENCE = 900.0  # seconds for one command
 COMMAND = "import sys; from dgtd.harness.cli import main; sys.exit(main())"
-WHERE = "import algorithms, harness, suites; print(algorithms.__file__, harness.__file__, suites.__file__)"
+WHERE = "from dgtd import algorithms, harness, suites; print(*(m.__file__ for m in (algorithms, harness, suites)))"
 
 
 def copy_sources(root: Path, folder: Path, bytecode: bool = False) -> None:
@@ -29,7 +29,7 @@ def copy_sources(root: Path, folder: Path, bytecode: bool = False) -> None:
     ignore = shutil.ignore_patterns(*([] if bytecode else ["__pycache__"]), "*.sqlite*", ".*")
     for name in FOLDERS:
         if (root / name).is_dir():
-            shutil.copytree(root / name, folder / name, ignore=ignore)
+            shutil.copytree(root / name, folder / name, ignore=ignore, symlinks=True)  # dgtd/ links to the rooms
     for name in FILES:
         if (root / name).is_file():
             shutil.copy2(root / name, folder / name)

@@ -18,7 +18,7 @@ def imported_by(root: Path, file: str) -> set[str]:
         else:
             continue
         for name in names:
-            place = name.replace(".", "/")
+            place = name.removeprefix("dgtd.").replace(".", "/")  # the rooms stand at the top
             found |= {each for each in (f"{place}.py", f"{place}/__init__.py") if (root / each).is_file()}
     return found - {file}
 

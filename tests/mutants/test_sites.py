@@ -49,7 +49,7 @@ def checkout(tmp_path):
     for name in ("algorithms", "harness", "tests"):
         (tmp_path / name).mkdir()
     (tmp_path / "algorithms/x.py").write_text(TEXT)
-    (tmp_path / "harness/y.py").write_text("from algorithms.x import add\n\n\ndef more(a):\n    return add(a)\n")
+    (tmp_path / "harness/y.py").write_text("from dgtd.algorithms.x import add\n\n\ndef more(a):\n    return add(a)\n")
     (tmp_path / "harness/z.py").write_text("import dgtd.harness.y\n")
     return tmp_path
 

@@ -102,13 +102,15 @@ def run_pytest(*words: str, cwd: Path) -> subprocess.CompletedProcess:
 def test_pytest_collects_one_test_a_claim(wrong, tmp_path):
     count = len(collect("gradients", None, "ci"))
     one = ("--dgtd-suite", "gradients")
-    inside = run_pytest("suites", *one, cwd=ROOT)
+    inside = run_pytest("-p", "dgtd", "dgtd/suites", *one, cwd=ROOT)
     assert f"{count} passed" in inside.stdout
-    outside = run_pytest("--pyargs", "suites", *one, "--dgtd-rule", f"{wrong}:target_sign", cwd=tmp_path)
+    outside = run_pytest(
+        "-p", "dgtd", "--pyargs", "dgtd.suites", *one, "--dgtd-rule", f"{wrong}:target_sign", cwd=tmp_path
+    )
     assert outside.returncode == 1
     assert "16 failed" in outside.stdout
     assert "target_sign/descends" in outside.stdout
-    mistake = run_pytest("--pyargs", "suites", "--dgtd-rule", "gtd3", cwd=tmp_path)
+    mistake = run_pytest("-p", "dgtd", "--pyargs", "dgtd.suites", "--dgtd-rule", "gtd3", cwd=tmp_path)
     assert "did you mean 'gtd2'?" in mistake.stdout + mistake.stderr
 
 

@@ -40,8 +40,8 @@ def test_the_code_of_a_run_is_all_that_decides_its_numbers():
 
 def test_the_code_of_a_job_is_ours_and_its_package():
     job = Job.of(contradicts, kind="stable", share=0.0)
-    assert job.parts["code"] == of_code(("algorithms", "harness", "suites"))
-    other = replace(job, package="harness")
+    assert job.parts["code"] == of_code(("dgtd.algorithms", "dgtd.harness", "dgtd.suites"))
+    other = replace(job, package="dgtd.harness")
     assert other.parts["code"] != job.parts["code"]
     assert other.hash != job.hash
 

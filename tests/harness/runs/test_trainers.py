@@ -45,7 +45,7 @@ def numbers(lanes):
 
 
 def test_every_trainer_of_ours_is_tried():
-    ours = {name for name, point in installed("trainers").items() if point.value.startswith("harness.")}
+    ours = {name for name, point in installed("trainers").items() if point.value.startswith("dgtd.")}
     assert {case.split(",")[0] for case in CASES} == ours
 
 
