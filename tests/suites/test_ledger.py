@@ -110,7 +110,7 @@ def test_pytest_collects_one_test_a_claim(wrong, tmp_path):
     assert outside.returncode == 1
     assert "16 failed" in outside.stdout
     assert "target_sign/descends" in outside.stdout
-    mistake = run_pytest("-p", "dgtd", "--pyargs", "dgtd.suites", "--dgtd-rule", "gtd3", cwd=tmp_path)
+    mistake = run_pytest(*pyargs, "--dgtd-rule", "gtd3", cwd=tmp_path)
     assert "did you mean 'gtd2'?" in mistake.stdout + mistake.stderr
 
 
