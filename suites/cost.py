@@ -38,15 +38,8 @@ Check = Callable[[str, Rule, Setting], Finding] | None  # None: by the clock
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the user's rule, or about ours, on every engine; explicit Jacobians and Hessians are the controls."""
     made = [claim for each in ((rule,) if rule else RULES.values()) for claim in _about(each, own=rule is not None)]
-    made.append(
-        Claim(
-            id="cost/mlp/distribution",
-            says=f"51 atoms cost their parameters: work per parameter at most {PER_PARAMETER} × a value's (gtd2, tdc)",
-            source=SOURCE,
-            check=_distribution,
-            seeded=False,
-        )
-    )
+    says = f"51 atoms cost their parameters: work per parameter at most {PER_PARAMETER} × a value's (gtd2, tdc)"
+    made.append(Claim("cost/mlp/distribution", says, SOURCE, _distribution, seeded=False))
     controls: list[tuple[str, str, Check, str]] = [
         ("explicit-jacobian", "passes", _passes, "passes that do not depend on the number of atoms"),
         ("explicit-jacobian", "flops", _flops, "at most 4 backprops"),
@@ -70,31 +63,19 @@ def claims(rule: Rule | None = None) -> list[Claim]:
 
 def _about(each: Rule, own: bool) -> list[Claim]:
     about: list[tuple[str, str, Check, str]] = [
-        (
-            "mlp",
-            "law",
-            _layers,
-            "the work of a step is c·in·out + e·out per layer, and a part linear in the inputs, exactly",
-        ),
+        ("mlp", "law", _layers, "the work of a step is c·in·out + e·out per layer, and a part linear in the inputs, "
+         "exactly"),
         ("mlp", "affine", _affine, "the work of a step is affine in d, exactly (one hidden layer)"),
         ("mlp", "passes", _passes, "matrix products per step do not depend on the number of atoms"),
         ("mlp", "flops", _flops, "a step costs at most 4.0 times backprop's multiply-adds"),
         ("mlp", "memory", _memory, "extra memory is affine in d and at most 3 × the parameters' bytes"),
         ("mlp", "time", None, "wall time grows like d^p with p far below 2"),
         ("module", "affine", _affine, "the work of a step is affine in d, exactly (one hidden layer)"),
-        (
-            "linear",
-            "law",
-            _touches,
-            "the elements a step touches are a·d + b·outputs + c, exactly (two outputs or more)",
-        ),
-        (
-            "small",
-            "law",
-            _network_touches,
-            "the elements a step touches are c·in·out per layer, and a part linear in units, atoms and inputs, exactly",
-        ),
-    ]
+        ("linear", "law", _touches, "the elements a step touches are a·d + b·outputs + c, exactly (two outputs or "
+         "more)"),
+        ("small", "law", _network_touches, "the elements a step touches are c·in·out per layer, and a part linear in "
+         "units, atoms and inputs, exactly"),
+    ]  # fmt: skip
     return [
         Claim(
             id=f"cost/{engine}/{each.name}/{name}",
@@ -127,7 +108,6 @@ def _how(check: Check, engine: str, rule: Rule) -> dict[str, Any]:
 
 
 def _maker(engine: str, rule: Rule) -> Maker:
-
     made: dict[str, Maker] = {
         "mlp": partial(cost.peers.mlp_step, rule),
         "module": partial(cost.peers.module_step, rule),
@@ -143,7 +123,6 @@ def _network(inputs: int, hidden: tuple[int, ...], atoms: int) -> Network:
 
 def _wide(engine: str, setting: Setting) -> list[Network]:
     """One hidden layer, 10³ to 10⁷ parameters, in ci to 10⁶; explicit Hessians only up to 3000."""
-
     if engine == "explicit-hessian":
         return [_network(4, (hidden,), 3) for hidden in (30, 60, 120, 240, 360)]
     hidden = (15, 50, 150, 500, 1_500, 15_000, *(() if setting.profile == "ci" else (150_000,)))
@@ -153,7 +132,6 @@ def _wide(engine: str, setting: Setting) -> list[Network]:
 @lru_cache(maxsize=256)
 def _work(engine: str, rule: Rule, network: Network) -> tuple[Work, Work, int]:
     """Work of the first step (it makes the buffers), work of a later step, and the bytes held between steps."""
-
     step = _maker(engine, rule)(network)
     return cost.work.count(step.call), cost.work.count(step.call), step.held
 
@@ -161,7 +139,6 @@ def _work(engine: str, rule: Rule, network: Network) -> tuple[Work, Work, int]:
 def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
     """Depths, widths, inputs and atoms vary at once; the coefficients are solved from the counts. (Two atoms are one
     number, and take a shorter path.)"""
-
     shapes = [
         (3, (5,), 3), (16, (50,), 11), (8, (40, 30), 21), (64, (7, 9), 4), (5, (20, 30, 40), 31), (40, (11,), 51),
         (10, (64, 64), 51), (16, (8, 8, 8, 8), 5), (128, (256, 128), 51), (64, (512, 512), 50), (16, (1000, 1000), 51),
@@ -188,7 +165,6 @@ def _terms(network: Network) -> tuple[int, ...]:
 
 
 def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
-
     networks = _wide(engine, setting)
     counts = [_work(engine, rule, network)[1].total for network in networks]
     law = exact_law([(n.hidden[0], 1) for n in networks], counts)  # d is affine in the units, too
@@ -201,7 +177,6 @@ def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
-
     atoms = (2, 5, FEW) if engine == "explicit-jacobian" else (2, 5, 11, 51, 101)
     passes = [_work(engine, rule, _network(INPUTS, (64, 64), m))[1].passes for m in atoms]
     words = f"{passes[0]} matrix products per step with {atoms[0]} atoms, {passes[-1]} with {atoms[-1]}"
@@ -210,29 +185,20 @@ def _passes(engine: str, rule: Rule, setting: Setting) -> Finding:
 
 
 def _flops(engine: str, rule: Rule, setting: Setting) -> Finding:
-
     if engine == "explicit-jacobian":
         networks = [_network(6, (50,), FEW), _network(64, (512, 512), FEW)]
     else:
-        networks = [
-            _network(6, (50,), 30),
-            _network(64, (512, 512), 50),
-            _network(16, (1000, 1000), ATOMS),
-        ]
+        networks = [_network(6, (50,), 30), _network(64, (512, 512), 50), _network(16, (1000, 1000), ATOMS)]
     if setting.profile != "ci" and engine == "mlp":
         networks += [_network(256, (2000, 2000), 51), _network(64, (3100, 3100), 51)]
-    ratios = []
-    for network in networks:
-        ratios.append(
-            _work(engine, rule, network)[1].products / cost.work.count(cost.peers.backprop(network).call).products
-        )
+    backprops = [cost.work.count(cost.peers.backprop(network).call).products for network in networks]
+    ratios = [_work(engine, rule, n)[1].products / theirs for n, theirs in zip(networks, backprops, strict=True)]
     words = f"{min(ratios):.3f} to {max(ratios):.3f} times backprop's multiply-adds"
     return exactly(max(ratios), FLOPS, words, **_curve(networks, ratios, "multiply-adds / backprop's"))
 
 
 def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
     """w and everything alive at the peak of the first step, in float32."""
-
     widths = [1_500, 2_500, 5_000, 10_000]
     if setting.profile != "ci" and engine == "mlp":
         widths += [50_000, 150_000]
@@ -244,17 +210,12 @@ def _memory(engine: str, rule: Rule, setting: Setting) -> Finding:
         f"{min(shares):.3f} to {max(shares):.3f} × the parameters' bytes; largest residual from an affine law "
         f"{law.residual} bytes, d = {networks[0].size} to {networks[-1].size}"
     )
-    return exactly(
-        MEMORY + law.residual if law.residual else max(shares),
-        MEMORY,
-        words,
-        **_curve(networks, shares, "extra / parameters"),
-    )
+    worst = MEMORY + law.residual if law.residual else max(shares)
+    return exactly(worst, MEMORY, words, **_curve(networks, shares, "extra / parameters"))
 
 
 def measured_times(rule: Rule, engine: str, seed: int) -> dict[str, Any]:
     """Seconds per step [rounds, sizes], and the ratio to backprop at the last size but one; `seed` names a repeat."""
-
     if engine == "explicit-hessian":
         networks = [_network(4, (hidden,), 3) for hidden in (8, 30, 60, 120, 240, 480)]
     else:
@@ -269,7 +230,6 @@ def measured_times(rule: Rule, engine: str, seed: int) -> dict[str, Any]:
 
 def _time(evidence: list[Any], setting: Setting) -> Finding:
     """Evidence beside the counts; INCONCLUSIVE on a machine too noisy to tell 1 from 2."""
-
     sizes, times = evidence[0]["sizes"], np.array(evidence[0]["seconds"])
     exponent = mean_interval(time_exponent(sizes, times), 2 * setting.false_alarm)
     fastest = times.min(0)
@@ -282,7 +242,6 @@ def _time(evidence: list[Any], setting: Setting) -> Finding:
 
 
 def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
-
     shapes = [(3, 500), (11, 100), (3, 9), (21, 150), (51, 200), (101, 90), (3, 9000)]
     if setting.profile != "ci":
         shapes += [(101, 1000), *([(101, 100_000)] if rule is gtd2 else [])]  # the last takes two minutes in Python
@@ -292,9 +251,7 @@ def _touches(engine: str, rule: Rule, setting: Setting) -> Finding:
     a, b, c = law.coefficients
     sizes = [term[0] for term in terms]
     words = f"{a}·d + {b}·outputs + {c}; largest residual {law.residual}, d = {min(sizes)} to {max(sizes)}"
-    order = sorted(range(len(sizes)), key=sizes.__getitem__)
-    curve = {"x": [sizes[i] for i in order], "y": [counts[i] for i in order]}
-    return exactly(float(law.residual), 0.0, words, x=curve["x"], y=curve["y"], x_name="d", y_name="elements touched")
+    return exactly(float(law.residual), 0.0, words, **_sorted(sizes, counts, "d", "elements touched"))
 
 
 def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
@@ -302,7 +259,6 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
 
     Hidden units add to the layer above in pairs. One that is left over reads and writes the sums for itself.
     """
-
     shallow = [
         (4, 5, 6), (7, 3, 6), (9, 10, 4), (16, 20, 11), (3, 8, 21), (30, 12, 5), (5, 40, 31), (11, 7, 9), (12, 60, 51),
     ]  # fmt: skip
@@ -330,13 +286,10 @@ def _network_touches(engine: str, rule: Rule, setting: Setting) -> Finding:
         f"largest residual {residual}"
         f"{'' if same else ', and two layers cost another law'}; {min(sizes)} to {max(sizes)} weights"
     )
-    order = sorted(range(len(sizes)), key=sizes.__getitem__)
-    x, y = [sizes[i] for i in order], [counts[i] for i in order]
-    return exactly(float(residual + (not same)), 0.0, words, x=x, y=y, x_name="weights", y_name="elements touched")
+    return exactly(float(residual + (not same)), 0.0, words, **_sorted(sizes, counts, "weights", "elements touched"))
 
 
 def _distribution(setting: Setting) -> Finding:
-
     scalar, law = _network(INPUTS, (256, 256), 1), _network(INPUTS, (256, 256), ATOMS)
     words, shares = f"{law.size / scalar.size:.2f} × the parameters", []
     for rule in (gtd2, tdc):
@@ -347,5 +300,9 @@ def _distribution(setting: Setting) -> Finding:
 
 
 def _curve(networks: list[Network], y: list[int] | list[float], name: str = "operations per step") -> dict[str, Any]:
-    points = sorted((network.size, value) for network, value in zip(networks, y, strict=True))
-    return {"x": [size for size, _ in points], "y": [v for _, v in points], "x_name": "parameters", "y_name": name}
+    return _sorted([network.size for network in networks], y, "parameters", name)
+
+
+def _sorted(sizes: list[int], y: list[int] | list[float], x_name: str, y_name: str) -> dict[str, Any]:
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    return {"x": [sizes[i] for i in order], "y": [y[i] for i in order], "x_name": x_name, "y_name": y_name}

@@ -14,7 +14,7 @@ from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2, td
 from dgtd.harness.experiment.experiment import steps_to_share
 from dgtd.harness.judging.claims import Claim, Judge, Need, Setting
-from dgtd.harness.judging.statistics import Interval, end_over_start, exponential, mean_interval, variance_ratio
+from dgtd.harness.judging.statistics import end_over_start, exponential, magnitude, mean_interval, variance_ratio
 from dgtd.harness.judging.verdicts import Finding, agrees, below
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import PredictorSpec, Request
@@ -105,13 +105,11 @@ def similar_speed(evidence: list[Lanes], setting: Setting) -> Finding:
     never = [int(np.isinf(mark).sum()) for mark in marks]
     logs = mean_interval(np.log(np.minimum(marks[0], 2 * STEPS) / np.minimum(marks[1], 2 * STEPS)), setting.false_alarm)
     ratio = exponential(logs)
-    nearest = 0.0 if logs.low <= 0 <= logs.high else min(abs(logs.low), abs(logs.high))
-    away = Interval(abs(logs.estimate), nearest, max(-logs.low, logs.high), logs.n)
     words = (
         f"steps to {TARGET:.0%}: {ratio.estimate:.3f} × GTD2's [{ratio.low:.3f}, {ratio.high:.3f}]; "
         f"{never[0]} and {never[1]} of {logs.n} lanes never (counted as {2 * STEPS})"
     )
-    return below(exponential(away), SIMILAR, setting.false_alarm, words, **shown(times, ours))
+    return below(exponential(magnitude(logs)), SIMILAR, setting.false_alarm, words, **shown(times, ours))
 
 
 def smaller_variance(evidence: list[Lanes], setting: Setting) -> Finding:

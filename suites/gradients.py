@@ -56,8 +56,14 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     if rule is None:
         made += [published(each, net) for each in TABLE for net in ("linear", "mlp")]
         made += [engine_claim(tdrc(0.5), engine, "mean") for engine in ("linear", "mlp")]
-        made.append(value_target())
-    return [*made, *(target(projection) for projection in ("cramer", "nearest", "floor")), curvature(), *controls()]
+        says = "the value target is r + γv(s'), and r at an episode's end"
+        made.append(Claim("gradients/target/value", says, "§2", value_law))
+    for projection in ("cramer", "nearest", "floor"):
+        says = f"the CDF target with `{projection}` is the law of r + γZ, at the boundary and at an episode's end"
+        made.append(Claim(f"gradients/target/{projection}", says, "§3.2, remark 3", partial(target_law, projection)))
+    says = "the fused pass's curvature term is Σ q ∇²F w, with the Hessians written out"
+    made.append(Claim("gradients/r-operator", says, "appendix, update rule of ∇²F w", r_operator))
+    return [*made, *controls()]
 
 
 KINDS = ("value", "cdf")
@@ -73,28 +79,23 @@ def theorem(rule: Rule, problem: str, target: str, far: bool = False) -> list[Cl
         where = f"on {problem} ({'a value' if target == 'value' else 'a CDF'}, {net}{', far out' if far else ''})"
         made += [
             Claim(
-                id=f"gradients/{place}/{rule.name}/solves-w",
-                says=f"{rule.name}: w's mean update vanishes at w*(θ) {where}",
+                id=f"gradients/{place}/{rule.name}/{name}",
+                says=f"{rule.name}: {says} {where}",
                 source=SOURCE,
-                check=partial(solves_w, rule, problem, target, net, far),
+                check=partial(check, rule, problem, target, net, far),
                 rule=rule,
-                promise=Promise.SOLVES_W,
-            ),
-            Claim(
-                id=f"gradients/{place}/{rule.name}/descends",
-                says=f"{rule.name}: at w*(θ), θ's mean update is −½∇J {where}",
-                source=SOURCE,
-                check=partial(descends, rule, problem, target, net, far),
-                rule=rule,
-                promise=Promise.DESCENDS,
-            ),
+                promise=promise,
+            )
+            for name, promise, check, says in (
+                ("solves-w", Promise.SOLVES_W, solves_w, "w's mean update vanishes at w*(θ)"),
+                ("descends", Promise.DESCENDS, descends, "at w*(θ), θ's mean update is −½∇J"),
+            )
         ]
     return made
 
 
 def case(problem: str, target: str, net: str, far: bool, seed: int) -> tuple[Any, np.ndarray]:
     """The exact objective, and a point θ."""
-
     objective, theta = (linear_case if net == "linear" else network_case)(find_problem(problem), target, seed)
     return objective, theta * FAR if far else theta
 
@@ -201,34 +202,6 @@ def engine_claim(rule: Rule, engine: str, what: str) -> Claim:
         source="Algorithms 1 and 2",
         check=partial(engine_mean if what == "mean" else engine_step, rule, engine),
         rule=rule,
-    )
-
-
-def target(projection: str) -> Claim:
-    return Claim(
-        id=f"gradients/target/{projection}",
-        says=f"the CDF target with `{projection}` is the law of r + γZ, at the boundary and at an episode's end",
-        source="§3.2, remark 3",
-        check=partial(target_law, projection),
-    )
-
-
-def value_target() -> Claim:
-    """One number instead of a law."""
-    return Claim(
-        id="gradients/target/value",
-        says="the value target is r + γv(s'), and r at an episode's end",
-        source="§2",
-        check=value_law,
-    )
-
-
-def curvature() -> Claim:
-    return Claim(
-        id="gradients/r-operator",
-        says="the fused pass's curvature term is Σ q ∇²F w, with the Hessians written out",
-        source="appendix, update rule of ∇²F w",
-        check=r_operator,
     )
 
 

@@ -22,7 +22,8 @@ from dgtd.algorithms.streams import generator, lane_streams
 from dgtd.algorithms.table import Batch, Sampler
 from dgtd.algorithms.targets import CdfTarget, ValueTarget
 from dgtd.harness.judging.claims import Need, Setting
-from dgtd.harness.judging.verdicts import Finding, Verdict, exactly, largest
+from dgtd.harness.judging.statistics import Interval
+from dgtd.harness.judging.verdicts import Finding, decided, exactly, largest
 from dgtd.harness.oracle.objectives import Objective, flat, linear, mlp
 from dgtd.harness.oracle.theorem import EXACT, relative_error
 from dgtd.harness.plugins import find_problem
@@ -42,7 +43,6 @@ def compare(found: Floats, expected: Floats, what: str = "E[Δθ]", of: str = "�
 
 def every_outcome(target_atoms: int = 4):  # type: ignore[no-untyped-def]
     """Collision's lift, and a batch with every outcome in a lane of its own."""
-
     world = find_problem("collision")
     target = world.target("cdf", target_atoms)
     outcomes = np.arange(len(world.mdp.table.probability))[:, None]
@@ -51,7 +51,6 @@ def every_outcome(target_atoms: int = 4):  # type: ignore[no-untyped-def]
 
 def points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # type: ignore[no-untyped-def]
     """(engine object, predictor, θ, w) with the same point in every lane."""
-
     if engine == "linear":
         points = generator(seed, purpose="point").normal(size=(2, 1, target.outputs, mdp.features.shape[1]))
         at = [np.array(np.broadcast_to(p, (lanes, *p.shape[1:])), order="C") for p in points]
@@ -62,7 +61,6 @@ def points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # type
 
 
 def engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
-
     mdp, target, batch = every_outcome()
     made, predictor, theta, w = points(engine, rule, mdp, target, len(batch.x), setting.seed)
     exact = Objective(mdp, target, predictor).mean_update(rule, flat(theta), flat(w))
@@ -74,7 +72,6 @@ def engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
     """A whole step against the engine's own directions: the right sizes on the right weights."""
-
     mdp, target, _ = every_outcome()
     lanes, alpha, beta = 6, 0.03, 0.2
     streams = lane_streams(setting.seed, range(lanes), purpose="step")
@@ -98,7 +95,6 @@ def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 def target_law(projection: str, setting: Setting) -> Finding:
     """Against the definition, law by law: mass split between neighbours, or the atom nearest to or below (z − r)/γ."""
-
     rng = generator(setting.seed, purpose="target", projection=projection)
     target = CdfTarget(-1.0, 2.0, 13, projection)
     z, dz = target.support, target.spacing
@@ -124,7 +120,6 @@ def target_law(projection: str, setting: Setting) -> Finding:
 
 def value_law(setting: Setting) -> Finding:
     """As a matrix and a constant, at random rewards and discounts and at ends."""
-
     rng = generator(setting.seed, purpose="value target")
     r, gamma = rng.normal(size=40), np.where(np.arange(40) % 4 == 0, 0.0, rng.uniform(0.3, 1.0, size=40))
     shift = ValueTarget().shift(r, gamma)
@@ -135,7 +130,6 @@ def value_law(setting: Setting) -> Finding:
 
 
 def r_operator(setting: Setting) -> Finding:
-
     target = CdfTarget(-1.0, 1.0, 5)
     engines = [MlpEngine(replace(gtd2, curvature=on), (3, 4, 3), target) for on in (True, False)]
     rng = [generator(setting.seed, purpose="weights")]
@@ -163,7 +157,6 @@ def needs_sampled_updates(rule: Rule, problem: str, setting: Setting) -> list[Ne
 
 def sampled_updates(rule: Rule, problem: str, steps: int, seed: int, lanes: int = 64) -> dict[str, Any]:
     """Lanes of sampled transitions, each an independent mean of updates at one point; and the exact mean update."""
-
     world = find_problem(problem)
     mdp, target = world.mdp, world.target("value")
     sampler = Sampler(mdp.table, lane_streams(seed, range(lanes), problem=problem, purpose="sampled mean"))
@@ -181,7 +174,6 @@ def sampled_updates(rule: Rule, problem: str, steps: int, seed: int, lanes: int 
 
 def sampled_mean(evidence: list[Any], setting: Setting) -> Finding:
     """The largest t over the coordinates."""
-
     sampled, exact = np.array(evidence[0]["sampled"]), np.array(evidence[0]["exact"])
     lanes = len(sampled)
     spread = sampled.std(0, ddof=1) / np.sqrt(lanes)
@@ -189,19 +181,12 @@ def sampled_mean(evidence: list[Any], setting: Setting) -> Finding:
     t = np.abs(sampled.mean(0) - exact)[moving] / spread[moving]
     critical = float(stats.t.isf(setting.false_alarm / (2 * max(len(t), 1)), lanes - 1))
     top = float(t.max(initial=0.0))
-    return Finding(
-        verdict=Verdict.PASS if top <= critical else Verdict.FAIL,
-        estimate=top,
-        low=top,
-        high=top,
-        margin=critical,
-        n=lanes,
-        false_alarm=setting.false_alarm,
-        words=f"largest of {len(t)} t statistics is {top:.2f}, critical {critical:.2f}",
-        flips=f"a t statistic above {critical:.2f}",
-        detectable=float(2 * critical * spread.max()),
+    words = f"largest of {len(t)} t statistics is {top:.2f}, critical {critical:.2f}"
+    return decided(
+        top <= critical, Interval.at(top, lanes), critical, setting.false_alarm, words,
+        f"a t statistic above {critical:.2f}", detectable=float(2 * critical * spread.max()),
         evidence={"steps": evidence[0]["steps"], "lanes": lanes},
-    )
+    )  # fmt: skip
 
 
 def request(

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgtd.algorithms.checks import Floats
 from dgtd.harness.judging.claims import Setting
-from dgtd.harness.judging.statistics import Interval, mean_interval, paired, variance_ratio
+from dgtd.harness.judging.statistics import Interval, magnitude, mean_interval, paired, variance_ratio
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.places.world import LATE
 from dgtd.harness.runs.lanes import Lanes
@@ -40,8 +40,7 @@ def earns_more(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Fin
     """The chance that a lane of the first earns less than its pair: below a half if it earns more."""
     found = paired(ours, theirs, setting.false_alarm)
     words = f"chance that a lane earns less; medians {np.median(ours):.0f} and {np.median(theirs):.0f}{also}"
-    chance = Interval(found.better.estimate, found.better.low, found.better.high, found.n)
-    return below(chance, 0.5, setting.false_alarm, words)
+    return below(found.better, 0.5, setting.false_alarm, words)
 
 
 def earns_more_on_average(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
@@ -52,10 +51,8 @@ def earns_more_on_average(ours: Floats, theirs: Floats, also: str, setting: Sett
 
 def earns_the_same(margin: float, ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
     gap = average(less(ours, theirs), setting.false_alarm)
-    nearest = 0.0 if gap.low <= 0 <= gap.high else min(abs(gap.low), abs(gap.high))
-    away = Interval(abs(gap.estimate), nearest, max(-gap.low, gap.high), gap.n)
     words = f"how far apart the returns are, {ours.mean():.3g} and {theirs.mean():.3g} on average{also}"
-    return below(away, margin, setting.false_alarm, words)
+    return below(magnitude(gap), margin, setting.false_alarm, words)
 
 
 def varies_less(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:

@@ -52,7 +52,7 @@ def read(folder: Path, commit: str) -> Side:
             entry = dict(zip(columns, row, strict=False))
             any_ran |= entry["result"] is not None or entry.get("duration") is not None
             samples = entry.get("samples") or []
-            for i, words in enumerate(_combinations(entry.get("params") or [])):
+            for i, words in enumerate(map(", ".join, product(*entry.get("params") or []))):
                 value = entry["result"][i] if entry["result"] is not None else None
                 if value is None:
                     side.broken.add((name, words))
@@ -69,15 +69,6 @@ def _fast(samples: list[float]) -> float:
     asv's own value, the median, depends on whatever else runs.
     """
     return sorted(samples)[len(samples) // 50]
-
-
-def _combinations(params: list[list[str]]) -> list[str]:
-    return [", ".join(words) for words in product(*params)]
-
-
-def _selector(key: Key) -> str:
-    """The name by which asv selects it: a benchmark without parameters has no brackets."""
-    return shown(key) if key[1] else key[0]
 
 
 class Gate:
@@ -132,7 +123,8 @@ class Gate:
         )
         command = [*asv, "run", "--config", str(path), f"{commits[side]}^!", "--record-samples"]
         if keys:
-            command += ["--bench", "|".join(f"^{re.escape(_selector(key))}$" for key in keys)]
+            # A benchmark without parameters has no brackets.
+            command += ["--bench", "|".join(f"^{re.escape(shown(key) if key[1] else key[0])}$" for key in keys)]
         elif self.bench:
             command += ["--bench", self.bench]
         done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
@@ -145,12 +137,8 @@ class Gate:
             raise BuildError("neither commit could be built")
         # 0: success. 2: a build or a benchmark failed; the results show which. Otherwise asv itself failed.
         if done.returncode not in (0, 2):
-            raise AsvError(f"asv stopped with exit code {done.returncode}: {_last_words(said)}")
-
-
-def _last_words(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
+            last = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "no output")
+            raise AsvError(f"asv stopped with exit code {done.returncode}: {last}")
 
 
 def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:

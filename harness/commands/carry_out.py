@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from dgtd.harness.commands.options import RESUME, Where
+from dgtd.algorithms.fast.compiling import cache_folder, source_stamp
+from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where
 from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.store import Store
 
 EVERY = 5.0  # seconds between plain lines
 COMPILING = "compiling, once (some 20 s an engine)"
@@ -49,8 +52,6 @@ class Ticker:
 
 def compiled_before() -> bool:
     """Whether a process of this version has kept compiled code."""
-    from dgtd.algorithms.fast.compiling import cache_folder, source_stamp
-
     return any(cache_folder().glob(f"kernels-{source_stamp()[:16]}/*.nbc"))
 
 
@@ -69,19 +70,14 @@ def progress(what: str) -> Iterator[Ticker]:
         yield Ticker(what, bar)
 
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dgtd.harness.runs.job import Job
-    from dgtd.harness.runs.spec import Request
-    from dgtd.harness.runs.store import Store
-
-
 def carried_out(what: str, requests: list[Request], results: Store, where: Where, jobs: Iterable[Job] = ()) -> bool:
     """Whether everything is stored now."""
-
     with progress(what) as tick:
         done = not execute(requests, results, where.make, jobs=jobs, timeout=where.timeout, progress=tick).interrupted
-    if not done:
-        print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
-    return done
+    return done or not interrupted()
+
+
+def interrupted(words: str = "interrupted") -> int:
+    """Say that somebody stopped it, and how to go on; the exit code."""
+    print(f"dgtd: {words}; {RESUME}", file=sys.stderr)
+    return INTERRUPTED

@@ -25,7 +25,6 @@ def certify(
     as_json: bool = AsJson,
 ) -> None:
     """Stable, marginal, heavy-tailed or diverging: the exact mean and mean square, and the Lyapunov exponent."""
-
     update, world = find_rule(rule), find_problem(problem)
     if world.network is not None:
         raise ValueError(f"problem {problem!r} has a nonlinear predictor: no certificate exists for it")
@@ -38,11 +37,7 @@ def certify(
         "target": target if target == "value" else f"cdf, {atoms} atoms, {projection}",
         "alpha": alpha,
         "beta": beta,
-        "mean_abscissa": found.mean_abscissa,
-        "mean_radius": found.mean_radius,
-        "mean_square_radius": found.mean_square_radius,
-        "mean_square_bracket": list(found.mean_square_bracket),
-        "lyapunov": list(found.lyapunov),
+        **vars(found),
         "class": str(found.kind),
         "stable": found.stable,
         "sampling": "trajectory" if trajectory else "iid",

@@ -20,8 +20,8 @@ from dgtd.harness.commands.options import (
     ActingOptions,
     PredictorText,
     Where,
-    a_path,
     numbers,
+    path_option,
     runs_lanes,
 )
 from dgtd.harness.commands.output import AsJson, open_store, plain, print_json, print_table, save_json, say, tell
@@ -44,10 +44,7 @@ from dgtd.harness.runs.store import Store
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
 ROUNDS = 2  # times that the default grid is extended where a choice lies on its edge
-OutFolder = typer.Option(
-    Path("results/compare"), "--out", help="Folder for report.html, compare.json and figures/.", parser=a_path,
-    metavar="PATH",
-)  # fmt: skip
+OutFolder = path_option("--out", "Folder for report.html, compare.json and figures/.", Path("results/compare"))
 
 
 @runs_lanes
@@ -170,11 +167,11 @@ def grid(
     if alphas is None and ratios is None:
         return None
     own = kind_at(places[0], kind) if places else Grid()
-    if ratios is not None and places and find_place(places[0]).acts:
+    acts = bool(places) and find_place(places[0]).acts
+    if ratios is not None and acts:
         raise ValueError("ratios are those of step sizes on finite problems: in a world give --beta")
     sizes = own.alphas if alphas is None else numbers("alphas", alphas)
     shares = own.ratios if ratios is None else numbers("ratios", ratios)
-    acts = bool(places) and find_place(places[0]).acts
     return Grid(sizes, shares, (own.beta if beta is None and not shares else beta) if acts else None)
 
 
@@ -205,12 +202,8 @@ def _drawn(out: Path, key: str) -> bool:
     except (OSError, ValueError):
         return False
     listed = pages.written(out)
-    return (
-        bool(listed)
-        and isinstance(stored, dict)
-        and stored.get("key") == key
-        and all((out / "figures" / f"{name}.{kind}").exists() for name in listed for kind in pages.FORMATS)
-    )
+    known = bool(listed) and isinstance(stored, dict) and stored.get("key") == key
+    return known and all((out / "figures" / f"{name}.{kind}").exists() for name in listed for kind in pages.FORMATS)
 
 
 def _print(found: Comparison, path: Path, command: str) -> None:
@@ -246,8 +239,7 @@ def _row(found: Comparison, entry: Entry) -> list[str]:
     for metric, number in (("rmspbe", "final"), ("rmspbe", "auc"), ("rmsve", "final")):
         interval = median_interval(entry.numbers(metric)[number], ALPHA)
         star = " ★" if found.winner(entry.place, metric, number) == entry.who.label else ""
-        bounds = f" [{interval.low:.2g}, {interval.high:.2g}]" if interval.low > -np.inf else ""
-        cells.append(f"{interval.estimate:.3g}{bounds}{star}")
+        cells.append(interval.text(".2g") + star)
     values = entry.of("rmspbe")
     curve = sparkline(np.median(np.where(np.isfinite(values), values, np.inf), axis=0)[1:])
     learner = entry.spec.learner

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import typer
+from scipy import stats
 
-from dgtd.harness.commands.carry_out import progress
-from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
+from dgtd.harness.commands.carry_out import carried_out
+from dgtd.harness.commands.options import INTERRUPTED, Where, path_option, runs_lanes
 from dgtd.harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 from dgtd.harness.experiment.agreement import standard_errors_away
-from dgtd.harness.oracle.lstd import lstd
-from dgtd.harness.oracle.moments import Moments
+from dgtd.harness.oracle.lstd import Lstd, lstd
+from dgtd.harness.oracle.moments import Expected, Moments
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.report.drawing import Figure, Panel, check_picture, save
+from dgtd.harness.report.drawing import Figure, Panel, check_picture, save_as
 from dgtd.harness.report.exact_lines import LSTD
-from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.rule_files import reference, resolve
 from dgtd.harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec, StepSchedule, log_times
 
-if TYPE_CHECKING:
-    from dgtd.harness.oracle.lstd import Lstd
-    from dgtd.harness.oracle.moments import Expected
-    from dgtd.harness.runs.lanes import Lanes
-    from dgtd.harness.runs.spec import Request
-
-Plot = typer.Option(
-    None, "--plot", help="Draw the curves to this file (png, pdf or svg).", parser=a_path, metavar="PATH"
-)
+Plot = path_option("--plot", "Draw the curves to this file (png, pdf or svg).")
 DRAWN = 60  # lanes of the cloud
 # √E[metric²], in words.
 TITLES = {
@@ -63,9 +56,7 @@ def curve(
     as_json: bool = AsJson,
 ) -> int:
     """Expected metrics of a linear rule with a linear predictor, after every number of steps: no seeds, no noise."""
-
-    if plot is not None:
-        check_picture("plot", plot)
+    check_picture("plot", plot)
     if lanes and lanes < 2:
         raise ValueError(f"lanes must be at least 2 for a standard error, or 0, got {lanes}")
     world, ref, times = find_problem(problem), reference(rule), log_times(steps, checkpoints)
@@ -87,7 +78,6 @@ def curve(
         spec = RunSpec(PlaceSpec(problem, iid=not trajectory), learner, Probe(times), root_seed=seed)
         cloud = _lanes(Request(spec, lanes), where)
         if cloud is None:
-            print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
             return INTERRUPTED
     words = {
         "rule": update.name,
@@ -123,25 +113,18 @@ def curve(
 
 def _lanes(request: Request, where: Where) -> Lanes | None:
     """The lanes, run or from the store; None if somebody interrupted."""
-
     with open_store(where.store) as store:
-        with progress("lanes") as tick:
-            done = execute([request], store, where.make, timeout=where.timeout, progress=tick)
-        if done.interrupted:
+        if not carried_out("lanes", [request], store, where):
             return None
         return store.settled_lanes(request.spec, request.seeds)
 
 
 def _away(found: Expected, cloud: Lanes) -> dict[str, Any]:
     """Per metric and checkpoint: (mean over lanes − expectation) / standard error; NaN where lanes do not differ."""
-
     return {name: standard_errors_away((cloud.of(name) ** 2).T, found.of(name)) for name in found.names}
 
 
 def _agreement(found: Expected, cloud: Lanes) -> str:
-    import numpy as np
-    from scipy import stats
-
     away = np.array(list(_away(found, cloud).values()))
     tests, lanes = int(np.isfinite(away).sum()), cloud.curves.shape[1]
     if not tests:
@@ -165,8 +148,6 @@ def _title(words: dict[str, Any]) -> str:
 
 
 def _print(found: Expected, words: dict[str, Any]) -> None:
-    import numpy as np
-
     tell(f"{_title(words)}: √E of the squared metrics, exactly")
     with np.errstate(invalid="ignore"):
         roots = np.sqrt(np.maximum(found.curves, 0.0))
@@ -190,8 +171,6 @@ def _reference(found: Lstd | None, steps: int) -> str:
 
 
 def _plot(found: Expected, cloud: Lanes | None, least_squares: Lstd | None, words: dict[str, Any], path: Path) -> None:
-    import numpy as np
-
     def panel(name: str) -> Panel:
         def draw(axis: Any) -> None:
             inside = found.times > 0
@@ -213,10 +192,5 @@ def _plot(found: Expected, cloud: Lanes | None, least_squares: Lstd | None, word
 
         return Panel(TITLES[name], draw)
 
-    figure = Figure(
-        path.stem, "Exact learning curve", _title(words), tuple(panel(name) for name in found.names if name != "size")
-    )
-    try:
-        save(figure, path)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"can't draw {str(path)!r}: {error}") from None
+    panels = tuple(panel(name) for name in found.names if name != "size")
+    save_as(Figure(path.stem, "Exact learning curve", _title(words), panels), path)

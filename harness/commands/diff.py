@@ -60,7 +60,7 @@ def differences(before: Any, after: Any) -> list[Difference]:
 
 def _ledgers(before: Any, after: Any) -> list[Difference]:
     ours, theirs = ({claim["id"]: claim for claim in document["claims"]} for document in (before, after))
-    found = [Difference(name, "claim", *_there(name in ours, name in theirs), True) for name in _lone(ours, theirs)]
+    found = _lone("claim", ours, theirs)
     for name in (name for name in ours if name in theirs):
         a, b = ours[name], theirs[name]
         if a.get("status") != b.get("status"):
@@ -81,8 +81,7 @@ def _reports(before: Any, after: Any) -> list[Difference]:
         {(problem, label): numbers for problem, each in document["problems"].items() for label, numbers in each.items()}
         for document in (before, after)
     )
-    for key in _lone(ours, theirs):
-        found.append(Difference(" · ".join(key), "contestant", *_there(key in ours, key in theirs), True))
+    found += _lone("contestant", ours, theirs)
     for key in (key for key in ours if key in theirs):
         found += _numbers(" · ".join(key), ours[key], theirs[key])
     return found + _winners(before, after)
@@ -102,31 +101,30 @@ def _numbers(where: str, a: Any, b: Any) -> list[Difference]:
     return found
 
 
+NAMED = ("problem", "metric", "number", "a", "b")  # what a test is of
+
+
 def _winners(before: Any, after: Any) -> list[Difference]:
     ours, theirs = (
-        {
-            (test["problem"], test["metric"], test["number"], test["a"], test["b"]): test.get("winner")
-            for test in document["tests"]
-        }
+        {tuple(test[name] for name in NAMED): test.get("winner") or "nobody" for test in document["tests"]}
         for document in (before, after)
     )
     return [
-        Difference(f"{key[0]} · {key[3]} against {key[4]}", "winner", _nobody(ours[key]), _nobody(theirs[key]), True)
+        Difference(f"{key[0]} · {key[3]} against {key[4]}", "winner", ours[key], theirs[key], True)
         for key in ours
         if key in theirs and ours[key] != theirs[key]
     ]
 
 
-def _lone(ours: dict[Any, Any], theirs: dict[Any, Any]) -> list[Any]:
-    return sorted(set(ours) ^ set(theirs))
-
-
-def _there(before: bool, after: bool) -> tuple[str, str]:
-    return ("there" if before else "-"), ("there" if after else "-")
-
-
-def _nobody(winner: str | None) -> str:
-    return "nobody" if winner is None else winner
+def _lone(what: str, ours: dict[Any, Any], theirs: dict[Any, Any]) -> list[Difference]:
+    """What only one of them has; a key is a name or several."""
+    there = {True: "there", False: "-"}
+    return [
+        Difference(
+            key if isinstance(key, str) else " · ".join(key), what, there[key in ours], there[key in theirs], True
+        )
+        for key in sorted(set(ours) ^ set(theirs))
+    ]
 
 
 def _close(a: Any, b: Any) -> bool:
@@ -155,7 +153,6 @@ def diff(before: Path = Before, after: Path = After, as_json: bool = AsJson) -> 
 
     Two versions of a rule: `dgtd compare --rules old.py:mine,new.py:mine` runs both on the same seeds and tests them.
     """
-
     found = differences(read(before), read(after))
     matter = sum(each.matters for each in found)
     if as_json:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dgtd.harness.commands.carry_out import progress
-from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where
-from dgtd.harness.commands.output import open_store, print_json, print_table, say, tell
-from dgtd.harness.experiment.exact import column_jobs, map_of, optimum_job
+import numpy as np
+
+from dgtd.harness.commands.carry_out import carried_out
+from dgtd.harness.commands.options import INTERRUPTED, Where
+from dgtd.harness.commands.output import open_store, print_grid, print_json, print_table, say, tell
+from dgtd.harness.experiment.exact import Map, Setting, column_jobs, map_of, optimum_job
+from dgtd.harness.experiment.search import Grid
 from dgtd.harness.experiment.zones import FINE, Zones, zone_jobs
 from dgtd.harness.oracle.certificates import Class
-from dgtd.harness.report.drawing import Figure, Panel, check_picture, save
+from dgtd.harness.report.drawing import Figure, Panel, check_picture, save_as
 from dgtd.harness.report.exact_lines import boundary, zones_figure
-from dgtd.harness.runs.driver import execute
+from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import reference, resolve
-from dgtd.harness.runs.store import LaneError
-
-if TYPE_CHECKING:
-    from dgtd.harness.experiment.exact import Map, Setting
-    from dgtd.harness.experiment.search import Grid
+from dgtd.harness.runs.store import LaneError, Store
 
 MARK = "×"  # second moments beyond all bounds
 MARKS = {"heavy-tailed": "1", "diverging": "x", "marginal": "."}  # what a picture shows of the certificate
@@ -28,33 +26,20 @@ MARKS = {"heavy-tailed": "1", "diverging": "x", "marginal": "."}  # what a pictu
 
 def exact_sweep(rule: str, setting: Setting, grid: Grid, where: Where, plot: Path | None, as_json: bool) -> int:
     """Columns of the map, then the optimum, as stored jobs; print them."""
-
-    ref = reference(rule)
+    ref, who = reference(rule), f"{rule} on {setting.problem}"
     setting.moments(resolve(ref))  # refuses what has no exact curve before anything is stored
-
-    def results(jobs: list[Any], what: str) -> list[Any] | None:
-        with progress(what) as tick:
-            done = execute([], store, where.make, jobs=jobs, timeout=where.timeout, progress=tick)
-        if done.interrupted:
-            return None
-        out = []
-        for job in jobs:
-            try:
-                out.append(store.result(job))
-            except LaneError as error:
-                raise ValueError(f"{rule} on {setting.problem}: {error}") from None
-        return out
-
     with open_store(where.store) as store:
-        columns = results(column_jobs(ref, setting, grid), "exact sweep")
-        found = None if columns is None else map_of(grid, columns)
-        best = None if found is None else results([optimum_job(ref, setting, found.best)], "optimum")
-    if found is None or best is None:
-        print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
-        return INTERRUPTED
+        jobs = column_jobs(ref, setting, grid)
+        if not carried_out("exact sweep", [], store, where, jobs):
+            return INTERRUPTED
+        found = map_of(grid, _results(store, jobs, who))
+        jobs = [optimum_job(ref, setting, found.best)]
+        if not carried_out("optimum", [], store, where, jobs):
+            return INTERRUPTED
+        (best,) = _results(store, jobs, who)
     words = f"{ref.name} on {setting.problem} ({setting.target}), {setting.steps:,} steps"
     if plot is not None:
-        _plot(found, best[0], words, plot)
+        _plot(found, best, words, plot)
     if as_json:
         settings = [
             {"alpha": alpha, "beta": ratio * alpha, "area": found.area[i, j], "class": found.kind(alpha, ratio) or None}
@@ -62,29 +47,31 @@ def exact_sweep(rule: str, setting: Setting, grid: Grid, where: Where, plot: Pat
             for j, ratio in enumerate(grid.ratios)
         ]
         stable = [{"ratio": r, "largest_alpha": a} for r, a in zip(grid.ratios, found.stable, strict=True)]
-        print_json({"rule": ref.name, **vars(setting), "settings": settings, "stable": stable, "best": best[0]})
+        print_json({"rule": ref.name, **vars(setting), "settings": settings, "stable": stable, "best": best})
         return 0
-    _print(found, best[0], words)
+    _print(found, best, words)
     if plot is not None:
         say(f"picture: {plot}")
     return 0
 
 
-def _print(found: Map, best: dict[str, float], words: str) -> None:
-    import numpy as np
+def _results(store: Store, jobs: list[Job], who: str) -> list[Any]:
+    """What jobs returned; an error says whose they are."""
+    try:
+        return [store.result(job) for job in jobs]
+    except LaneError as error:
+        raise ValueError(f"{who}: {error}") from None
 
-    grid = found.grid
-    rows = []
-    for i, alpha in enumerate(grid.alphas):
-        row = [f"{alpha:.4g}"]
-        for j, ratio in enumerate(grid.ratios):
-            area = found.area[i, j]
-            mark = " ◀" if (alpha, ratio * alpha) == found.best else ""
-            shaky = " ~" if np.isfinite(area) and found.kind(alpha, ratio) not in ("", "stable") else ""
-            row.append(f"{area:.4g}{shaky}{mark}" if np.isfinite(area) else MARK)
-        rows.append(row)
-    columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid.ratios)]
-    print_table(f"{words}: exact area under √E MSPBE", columns, rows, numbers=set(range(len(columns))))
+
+def _print(found: Map, best: dict[str, float], words: str) -> None:
+    def cell(alpha: float, ratio: float) -> str:
+        area = found.area[found.grid.alphas.index(alpha), found.grid.ratios.index(ratio)]
+        if not np.isfinite(area):
+            return MARK
+        shaky = " ~" if found.kind(alpha, ratio) not in ("", "stable") else ""
+        return f"{area:.4g}{shaky}{' ◀' if (alpha, ratio * alpha) == found.best else ''}"
+
+    print_grid(f"{words}: exact area under √E MSPBE", found.grid, cell)
     tell(f"{MARK} second moments grow beyond all bounds; ~ finite so far, but the certificate does not call it stable")
     tell(
         f"best: α = {best['alpha']:.4g}, β = {best['beta']:.4g}, area {best['area']:.4g} "
@@ -93,8 +80,6 @@ def _print(found: Map, best: dict[str, float], words: str) -> None:
 
 
 def _plot(found: Map, best: dict[str, float], words: str, path: Path) -> None:
-    import numpy as np
-
     def draw(axis: Any) -> None:
         ratios, alphas = np.array(found.grid.ratios), np.array(found.grid.alphas)
         rising, order = np.argsort(alphas), np.argsort(ratios)
@@ -113,14 +98,7 @@ def _plot(found: Map, best: dict[str, float], words: str, path: Path) -> None:
         axis.plot(best["beta"] / best["alpha"], best["alpha"], "r*", ms=13, label="best")
         axis.set(xlabel="β/α", ylabel="α", xscale="log", yscale="log")
 
-    try:
-        save(Figure(path.stem, "Exact sweep", words, (Panel(words, draw, named=True),)), path)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"can't draw {str(path)!r}: {error}") from None
-
-
-if TYPE_CHECKING:
-    from dgtd.harness.experiment.search import Grid
+    save_as(Figure(path.stem, "Exact sweep", words, (Panel(words, draw, named=True),)), path)
 
 
 def zone_map(
@@ -128,7 +106,6 @@ def zone_map(
     path: Path, as_json: bool,
 ) -> int:  # fmt: skip
     """One picture, a row per rule and a column per problem. `target`: its name, atoms and projection."""
-
     check_picture("map", path)
     for given, kind in ((rules, "rule"), (problems, "problem")):
         if not given:
@@ -140,26 +117,11 @@ def zone_map(
             raise ValueError(f"rule {rule!r} declares linear=False: no certificate exists for it")
         for problem in problems:
             wanted[resolve(ref).name, problem] = zone_jobs(ref, problem, *target, used)
-    found = {}
     with open_store(where.store) as store:
-        with progress("map") as tick:
-            jobs = [job for each in wanted.values() for job in each]
-            done = execute([], store, where.make, jobs=jobs, timeout=where.timeout, progress=tick)
-        if done.interrupted:
-            print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
+        if not carried_out("map", [], store, where, [job for each in wanted.values() for job in each]):
             return INTERRUPTED
-        for (rule, problem), columns in wanted.items():
-            results: list[Any] = []
-            for job in columns:
-                outcome, result, error = store.job(job.hash)
-                if not outcome.settled:
-                    raise ValueError(f"{rule} on {problem}: {outcome}: {error}")
-                results.append(result)
-            found[rule, problem] = Zones.of(used, results)
-    try:
-        save(zones_figure(path.stem, found), path, columns=len(problems))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"can't draw {str(path)!r}: {error}") from None
+        found = {pair: Zones.of(used, _results(store, jobs, " on ".join(pair))) for pair, jobs in wanted.items()}
+    save_as(zones_figure(path.stem, found), path, columns=len(problems))
     if as_json:
         maps = [{"rule": rule, "problem": problem, **vars(each)} for (rule, problem), each in found.items()]
         print_json({"target": target[0], "sampling": "iid", "maps": maps})

@@ -6,28 +6,24 @@ import contextlib
 import csv
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import typer
 
 from dgtd.algorithms.names import unknown
 from dgtd.algorithms.targets import CdfTarget, target_class
-from dgtd.harness.commands.options import StorePath, a_path
+from dgtd.harness.commands.options import StorePath, path_option
 from dgtd.harness.commands.output import check_file, open_to_read, say, stdout
 from dgtd.harness.experiment.comparison import ALPHA, NAMES
 from dgtd.harness.experiment.search import SWEEP_SEED
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.runs.spec import RunSpec
-from dgtd.harness.runs.store import settings_of
+from dgtd.harness.runs.store import Store, settings_of
 from dgtd.harness.runs.trainers.trainer import trainer_of
 
-if TYPE_CHECKING:
-    from dgtd.harness.runs.store import Store
-
 FORMATS = ("csv", "parquet", "latex")
-Out = typer.Option(
-    None, "--out", help="Write to this file; csv and latex go to stdout without it.", parser=a_path, metavar="PATH"
-)
+Out = path_option("--out", "Write to this file; csv and latex go to stdout without it.")
 
 
 def export(
@@ -59,8 +55,14 @@ def export(
         runs = results.runs()
     _check_filters(runs, problem=problem, rule=rule)
     with open_to_read(store) as results:
-        keep = _keeper(problem, rule, purpose)
-        rows = _curves(results, keep, metric) if curves else (_laws if laws else _lanes)(results, keep)
+
+        def keep(run: dict[str, Any]) -> bool:
+            here = problem in (None, run["problem"]) and rule in (None, run["rule"])
+            return here and purpose in (None, _purpose(run))
+
+        rows: Iterable[dict[str, Any]] = (row | {"purpose": _purpose(row)} for row in results.rows() if keep(row))
+        if curves or laws:
+            rows = _curves(results, keep, metric) if curves else _laws(results, keep)
         if format_ == "csv":
             _write_csv(rows, out)
         elif format_ == "latex":
@@ -71,42 +73,24 @@ def export(
 
 def _check_filters(runs: list[dict[str, Any]], **filters: str | None) -> None:
     """A name that no run has is a mistake, not an empty table."""
-
     for name, value in filters.items():
         there = sorted({str(run[name]) for run in runs})
         if value is not None and value not in there:
             raise unknown(f"{name} in the store", value, there)
 
 
-def _keeper(problem: str | None, rule: str | None, purpose: str | None) -> Callable[[dict[str, Any]], bool]:
-    def keep(run: dict[str, Any]) -> bool:
-        here = problem in (None, run["problem"]) and rule in (None, run["rule"])
-        return here and purpose in (None, _purpose(run))
-
-    return keep
-
-
 def _purpose(run: dict[str, Any]) -> str:
     """Lanes that chose step sizes have seeds of their own."""
-
     return "sweep" if int(run["root_seed"]) >= SWEEP_SEED else "reported"
 
 
-def _lanes(results: Store, keep: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-    for row in results.rows():
-        if keep(row):
-            yield row | {"purpose": _purpose(row)}
-
-
 def _curves(results: Store, keep: Callable[[dict[str, Any]], bool], metric: str | None) -> Iterator[dict[str, Any]]:
-    for row in results.tidy(keep):
-        if metric in (None, row["metric"]):
-            yield {"run": row["run"], "purpose": _purpose(row)} | row
+    rows = (row for row in results.tidy(keep) if metric in (None, row["metric"]))
+    return ({"run": row["run"], "purpose": _purpose(row)} | row for row in rows)
 
 
 def _laws(results: Store, keep: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
     """F at every atom but the last, where it is 1."""
-
     specs = results.specs()
     for run in results.runs():
         if not (run["target"] == "cdf" and keep(run)):
@@ -162,8 +146,6 @@ def _write(text: str, out: Path | None) -> None:
 
 def _latex(rows: list[dict[str, Any]]) -> str:
     """Final medians over lanes with 95 % intervals, a line per reported run."""
-    import numpy as np
-
     reported = [row for row in rows if row["purpose"] == "reported"]
     metrics = [name for name in NAMES if any(name in row for row in reported)]
     lines = [
@@ -187,10 +169,7 @@ def _latex(rows: list[dict[str, Any]]) -> str:
             if np.isnan(values).all():
                 cells.append("--")
                 continue
-            found = median_interval(values, ALPHA)
-            # Fewer than six lanes have no interval of their median.
-            bounds = f" [{found.low:.2g}, {found.high:.2g}]" if found.low > -np.inf else ""
-            cells.append(f"{found.estimate:.3g}{bounds}")
+            cells.append(median_interval(values, ALPHA).text(".2g"))
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 

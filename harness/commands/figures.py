@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from dgtd.algorithms.names import unknown
-from dgtd.harness.commands.carry_out import progress
-from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
-from dgtd.harness.commands.output import AsJson, open_store, plain, print_json, print_table, say
+from dgtd.algorithms.names import look_up
+from dgtd.harness.commands.carry_out import interrupted, progress
+from dgtd.harness.commands.options import Where, path_option, runs_lanes
+from dgtd.harness.commands.output import AsJson, open_store, print_json, print_table, save_json, say
 from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.ledger import Workshop, exit_code, judge, needs_of, setting_for
 from dgtd.harness.plugins import answering, installed
 from dgtd.harness.report import page as pages
-from dgtd.harness.report.paper import Shown, page
+from dgtd.harness.report.paper import PaperFigure, Shown, page
 
-if TYPE_CHECKING:
-    from dgtd.harness.report.paper import PaperFigure, Shown
-
-OutFolder = typer.Option(
-    Path("results/figures"), "--out", help="Folder for report.html, figures.json and figures/.", parser=a_path,
-    metavar="PATH",
-)  # fmt: skip
+OutFolder = path_option("--out", "Folder for report.html, figures.json and figures/.", Path("results/figures"))
 
 
 @runs_lanes
@@ -39,7 +31,6 @@ def figures(
     as_json: bool = AsJson,
 ) -> int:
     """Draw the paper's figures from the store, running what is missing, and judge what the paper says of them."""
-
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
     asked = _asked(only)
     setting = setting_for(None, profile, seed)
@@ -48,8 +39,7 @@ def figures(
     with open_store(where.store) as results, progress("figures") as tick:
         shown = _made(asked, setting, Workshop(results, make, where.timeout, tick))
     if shown is None:
-        print(f"dgtd: interrupted; {RESUME}", file=sys.stderr)
-        return INTERRUPTED
+        return interrupted()
     command = shlex.join(
         ["dgtd", "figures", "--profile", profile, "--seed", str(seed), "--out", str(out), "--store", str(where.store)]
         + ([] if only is None else ["--only", only])
@@ -59,8 +49,7 @@ def figures(
         "profile": profile, "seed": seed, "command": command, "report": str(path),
         "figures": [each.as_dict() for each in shown],
     }  # fmt: skip
-    text = json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n"
-    (out / "figures.json").write_text(text, encoding="utf-8")
+    save_json(out / "figures.json", document)
     if as_json:
         print_json(document)
     else:
@@ -70,7 +59,6 @@ def figures(
 
 def _asked(only: str | None) -> list[PaperFigure]:
     """The figures that are installed, or some of them, by number."""
-
     found = []
     for name, point in installed("figures").items():
         with answering(f"figure {name!r}"):
@@ -78,16 +66,12 @@ def _asked(only: str | None) -> list[PaperFigure]:
     by_number = {str(each.number): each for each in sorted(found, key=lambda each: each.number)}
     if only is None:
         return list(by_number.values())
-    wanted = [part.strip() for part in only.split(",")]
-    for part in wanted:
-        if part not in by_number:
-            raise unknown("figure", part, by_number)
-    return [each for number, each in by_number.items() if number in wanted]
+    wanted = [look_up("figure", part.strip(), by_number) for part in only.split(",")]
+    return [each for each in by_number.values() if each in wanted]
 
 
 def _made(asked: list[PaperFigure], setting: Any, workshop: Any) -> list[Shown] | None:
     """Run what is missing of all of them, then judge and draw each; nothing if somebody interrupts."""
-
     statements = [each.statements(setting) for each in asked]
     claims = [[claim for one in each for claim in one.claims] for each in statements]
     drawn = [each.needs(setting) for each in asked]

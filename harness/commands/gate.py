@@ -18,7 +18,6 @@ def gate(
     bench: str | None = typer.Option(None, help="Only the benchmarks that match this regular expression."),
 ) -> int:
     """Measure two commits of the repository in this folder by asv, in turns: a code for every outcome."""
-
     if factor is not None and not factor > 1:
         raise ValueError(f"factor must exceed 1, got {factor:g}")
     with contextlib.redirect_stdout(stdout()):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
@@ -20,38 +23,29 @@ def rule(name: str = Name) -> None:
     say(f"{name}.py is a rule: dgtd rule check {name}.py:{name}")
 
 
-@app.command(cls=Command)
-def problem(name: str = Name) -> None:
-    """A folder NAME with a package that brings a problem."""
-    _package("problem", name, name)
-    say(f"{name}/ brings a problem: pip install --no-build-isolation --editable {name}, then dgtd problem check {name}")
+# What a package brings: in words, and the command that looks at it.
+PACKAGES = {
+    "problem": ("a problem", "dgtd problem check"),
+    "world": ("a world", "dgtd world show"),
+    "trainer": ("a kind of learner", "compare --learner"),
+    "suite": ("a suite of claims", "dgtd suite"),
+}
 
 
-@app.command(cls=Command)
-def world(name: str = Name) -> None:
-    """A folder NAME with a package that brings a world."""
-    _package("world", name, name)
-    say(f"{name}/ brings a world: pip install --no-build-isolation --editable {name}, then dgtd world show {name}")
+def _brings(kind: str, look: str) -> Callable[..., None]:
+    def make(name: str = Name) -> None:
+        _package(kind, name)
+        say(f"{name}/ brings a {kind}: pip install --no-build-isolation --editable {name}, then {look} {name}")
+
+    return make
 
 
-@app.command(cls=Command)
-def trainer(name: str = Name) -> None:
-    """A folder NAME with a package that brings a kind of learner."""
-    _package("trainer", name, name)
-    say(f"{name}/ brings a trainer: pip install --no-build-isolation --editable {name}, then compare --learner {name}")
-
-
-@app.command(cls=Command)
-def suite(name: str = Name) -> None:
-    """A folder NAME with a package that brings a suite of claims."""
-    _package("suite", name, "claims")
-    say(f"{name}/ brings a suite: pip install --no-build-isolation --editable {name}, then dgtd suite {name}")
+for _kind, (_words, _look) in PACKAGES.items():
+    _help = f"A folder NAME with a package that brings {_words}."
+    app.command(_kind, cls=Command, help=_help)(_brings(_kind, _look))
 
 
 def _checked(name: str) -> str:
-    import keyword
-    import sys
-
     if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii():
         raise ValueError(f"name must be letters, digits and underscores, and no word of Python's, got {name!r}")
     if name in sys.stdlib_module_names or name == "dgtd":
@@ -59,12 +53,13 @@ def _checked(name: str) -> str:
     return name
 
 
-def _package(kind: str, name: str, function: str) -> None:
+def _package(kind: str, name: str) -> None:
     folder = Path(_checked(name))
     if folder.exists():
         raise ValueError(f"folder {name!r} exists already: take another name")
     folder.mkdir()
     _write(folder / f"{name}.py", f"{kind}.py.txt", name)
+    function = "claims" if kind == "suite" else name
     _write(folder / "pyproject.toml", "pyproject.toml.txt", name, kind=kind, function=function)
 
 

@@ -27,12 +27,13 @@ def a_path(text: str | Path) -> Path:
     return Path(text)
 
 
-StorePath = typer.Option(
-    Path("results/dgtd.sqlite"), "--store", envvar="DGTD_STORE", help="The file that results live in.",
-    parser=a_path, metavar="PATH",
-)  # fmt: skip
+def path_option(name: str, says: str, default: Path | None = None, **more: Any) -> Any:
+    """An option that takes a file or a folder."""
+    return typer.Option(default, name, help=says, parser=a_path, metavar="PATH", **more)
+
+
+StorePath = path_option("--store", "The file that results live in.", Path("results/dgtd.sqlite"), envvar="DGTD_STORE")
 RESUME = "what is finished is kept: the same command goes on from there"
-LEARNERS = dict.fromkeys(("agent", "policy-iteration"))  # in a world
 INTERRUPTED = 130
 
 

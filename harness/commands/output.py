@@ -7,7 +7,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,6 +17,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dgtd.harness.experiment.search import Grid
     from dgtd.harness.judging.conformance import Complaint
     from dgtd.harness.runs.store import Store
 
@@ -95,6 +96,13 @@ def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: 
         console.print(Text(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str))
 
 
+def print_grid(title: str, grid: Grid, cell: Callable[[float, float], str]) -> None:
+    """A row for each α and a column for each β/α; `cell` takes both."""
+    columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid.ratios)]
+    rows = [[f"{alpha:.4g}", *(cell(alpha, ratio) for ratio in grid.ratios)] for alpha in grid.alphas]
+    print_table(title, columns, rows, numbers=set(range(len(columns))))
+
+
 def tell(text: str) -> None:
     """Sentences on stdout, wrapped at words for whoever reads them on a terminal."""
     from dgtd.harness.commands.tables import lines_of
@@ -116,13 +124,11 @@ def _console() -> Console:
     return Console(file=stdout(), highlight=False, width=width, no_color=True)
 
 
-@contextmanager
-def open_store(path: Path) -> Iterator[Store]:
+def open_store(path: Path) -> Store:
     """The store; a damaged one, or one of another version, is an error by name."""
     from dgtd.harness.runs.store import Store
 
-    with Store(path) as store:
-        yield store
+    return Store(path)
 
 
 @contextmanager
@@ -151,6 +157,11 @@ def check_file(name: str, path: Path | None) -> None:
         raise ValueError(f"{name}: no folder {str(path.parent)!r} to write {path.name!r} into")
     if path.is_dir():
         raise ValueError(f"{name} must name a file, got the folder {str(path)!r}")
+
+
+def counted(found: dict[str, int]) -> str:
+    """'5 converged, 2 diverged'."""
+    return ", ".join(f"{count} {what}" for what, count in found.items()) or "none"
 
 
 def short(values: Any, most: int = 10) -> str:

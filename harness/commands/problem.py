@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from dgtd.harness.commands.options import a_path
+from dgtd.harness.commands.options import path_option
 from dgtd.harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell, tell_complaints
 from dgtd.harness.judging.conformance import examine_problem
 from dgtd.harness.oracle.objectives import facts_of
@@ -15,31 +15,20 @@ from dgtd.harness.plugins import find_problem, installed
 from dgtd.harness.report.drawing import check_picture
 from dgtd.harness.report.problems import draw
 
-Plot = typer.Option(
-    None, "--plot", help="Draw the states, their values and the return's law to this file.", parser=a_path,
-    metavar="PATH",
-)  # fmt: skip
+Plot = path_option("--plot", "Draw the states, their values and the return's law to this file.")
 app = typer.Typer(help="The problems that claims are checked on.", no_args_is_help=True)
 
 
 @app.command("list", cls=Command)
 def list_problems(as_json: bool = AsJson) -> None:
     """Every problem, with its size and source."""
-
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in sorted(installed("problems")):
         problem = find_problem(name)
-        mdp = problem.mdp
-        row: dict[str, Any] = {
-            "name": name,
-            "states": mdp.states,
-            "actions": mdp.actions,
-            "features": mdp.features.shape[1] if problem.network is None else None,
-            "gamma": mdp.gamma,
-            "summary": problem.summary,
-            "source": problem.source,
-        }
-        rows.append(row)
+        mdp, linear = problem.mdp, problem.network is None
+        sizes = {"states": mdp.states, "actions": mdp.actions, "features": mdp.features.shape[1] if linear else None}
+        words = {"summary": problem.summary, "source": problem.source}
+        rows.append({"name": name, **sizes, "gamma": mdp.gamma, **words})
     if as_json:
         print_json(rows)
     else:
@@ -54,9 +43,7 @@ def show(
     plot: Path | None = Plot,
 ) -> None:
     """What is exactly true of a problem: distribution, values, matrices, and where its predictor starts."""
-
-    if plot is not None:
-        check_picture("plot", plot)
+    check_picture("plot", plot)
     problem = find_problem(name)
     facts = facts_of(problem)
     if plot is not None:
@@ -67,9 +54,8 @@ def show(
     tell(f"{problem.name}: {problem.summary} ({problem.source})")
     if problem.drawing:
         say("\n" + problem.drawing + "\n")
-    skipped = {"name"}
     by_state = {"d": "d, of states 1, 2, …", "v": "v, of states 1, 2, …"}
-    rows = [[by_state.get(key, key), _shown(value)] for key, value in facts.items() if key not in skipped]
+    rows = [[by_state.get(key, key), _shown(value)] for key, value in facts.items() if key != "name"]
     print_table("", ["quantity", "value"], rows)
     say("MSPBE is without the ½ that the paper writes in front of it.")
     if plot is not None:
@@ -79,7 +65,6 @@ def show(
 @app.command("check", cls=Command)
 def check(name: str = typer.Argument(help="A problem, as in 'baird'."), as_json: bool = AsJson) -> int:
     """Is a problem whole: the same twice, inside its support, and does GTD2 run on it?"""
-
     return tell_complaints(name, examine_problem(name), as_json)
 
 

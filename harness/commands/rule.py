@@ -16,11 +16,7 @@ app = typer.Typer(help="The update rules.", no_args_is_help=True)
 
 def _describe(rule: Any) -> dict[str, Any]:
     document = (rule.function.__doc__ or "").strip().splitlines()
-    return {
-        "name": rule.name,
-        "curvature": rule.curvature,
-        "w_decay": rule.w_decay,
-        "linear": rule.linear,
+    return {name: getattr(rule, name) for name in ("name", "curvature", "w_decay", "linear")} | {
         "promises": sorted(rule.promises),
         "says": document[0] if document else "",
     }
@@ -29,7 +25,6 @@ def _describe(rule: Any) -> dict[str, Any]:
 @app.command("list", cls=Command)
 def list_rules(as_json: bool = AsJson) -> None:
     """Every built-in rule, and what it promises."""
-
     rows = [_describe(rule) for rule in RULES.values()]
     for make in FAMILIES.values():
         rows.append(_describe(make()) | {"says": (make.__doc__ or "").strip().splitlines()[0]})
@@ -60,5 +55,4 @@ def check(
     name: str = typer.Argument(help="A rule: a name, or path/to/file.py:function."), as_json: bool = AsJson
 ) -> int:
     """Every promise of a rule tried on small exact problems; in words, what is wrong."""
-
     return tell_complaints(name, examine(resolve(reference(name))), as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,8 @@ import numpy as np
 import typer
 
 from dgtd.algorithms.rules import PUBLISHED
-from dgtd.harness.commands.carry_out import progress
+from dgtd.harness.commands.carry_out import interrupted, progress
 from dgtd.harness.commands.options import (
-    INTERRUPTED,
-    RESUME,
     ActingOptions,
     PredictorText,
     StorePath,
@@ -104,8 +103,7 @@ def run(
     else:
         _print(found, summary.already, summary.expected)
     if summary.interrupted:
-        print(f"dgtd: interrupted after {summary.done} cohorts; {RESUME}", file=sys.stderr)
-        return INTERRUPTED
+        return interrupted(f"interrupted after {summary.done} cohorts")
     if found["outcomes"].keys() <= {"converged", "budget spent", "diverged"}:
         return 0
     reasons = "; ".join(found["errors"])
@@ -116,9 +114,6 @@ def run(
 def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
     run = run_hash(spec)
     rows = results.lanes(run, seeds)
-    outcomes: dict[str, int] = {}
-    for lane in rows:
-        outcomes[str(lane.outcome)] = outcomes.get(str(lane.outcome), 0) + 1
     measured = [lane for lane in rows if lane.curves.size]
     lanes = Lanes.of_rows(measured, spec.times(), results.metrics(run)) if measured else None
     return {
@@ -130,7 +125,7 @@ def _summary(results: Store, spec: RunSpec, seeds: int) -> dict[str, Any]:
         "beta": spec.learner.beta,
         "steps": spec.probe.steps,
         "seeds": seeds,
-        "outcomes": outcomes,
+        "outcomes": Counter(str(lane.outcome) for lane in rows),
         "errors": sorted({lane.error for lane in rows if lane.error}),
         "final": {} if lanes is None else _quartiles(spec, lanes),
         "microseconds_per_step": 1e6 * sum(lane.seconds for lane in rows) / max(len(rows), 1) / spec.probe.steps,
@@ -170,17 +165,9 @@ def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
     if as_json:
         print_json(found)
         return
-    rows = [
-        [
-            *(str(r[name]) for name in ("run", "problem", "rule", "predictor", "target")),
-            *(f"{r[name]:.12g}" for name in ("alpha", "beta", "steps")),
-            ", ".join(f"{n} {o}" for o, n in r["outcomes"].items()),
-        ]
-        for r in found
-    ]
-    print_table(
-        "",
-        ["run", "problem", "rule", "predictor", "target", "alpha", "beta", "steps", "lanes"],
-        rows,
-        numbers={5, 6, 7},
-    )
+    words, sizes = ["run", "problem", "rule", "predictor", "target"], ["alpha", "beta", "steps"]
+    rows = []
+    for each in found:
+        lanes = ", ".join(f"{count} {outcome}" for outcome, count in each["outcomes"].items())
+        rows.append([*(str(each[name]) for name in words), *(f"{each[name]:.12g}" for name in sizes), lanes])
+    print_table("", [*words, *sizes, "lanes"], rows, numbers={5, 6, 7})

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from dgtd.harness.commands.options import StorePath
-from dgtd.harness.commands.output import AsJson, Command, open_to_read, print_json, say
+from dgtd.harness.commands.output import AsJson, Command, counted, open_to_read, print_json, say
 from dgtd.harness.runs.checkpoints import Checkpoints
 from dgtd.harness.runs.database import SCHEMA, size_of
 
@@ -19,7 +19,6 @@ Copy = typer.Argument(help="The copy, a new file.")
 @app.command(cls=Command)
 def info(store: Path = StorePath, as_json: bool = AsJson) -> None:
     """How many runs, lanes and jobs there are, and how they ended."""
-
     with open_to_read(store) as results:
         found = {"store": str(store), "bytes": size_of(store), "schema": SCHEMA} | results.counts()
         found["checkpoints"] = results.checkpoints.size() if results.checkpoints else {}
@@ -27,8 +26,7 @@ def info(store: Path = StorePath, as_json: bool = AsJson) -> None:
         print_json(found)
         return
     for name, value in found.items():
-        shown = ", ".join(f"{n} {o}" for o, n in value.items()) or "none" if isinstance(value, dict) else value
-        say(f"{name:12}{shown}")
+        say(f"{name:12}{counted(value) if isinstance(value, dict) else value}")
 
 
 @app.command(cls=Command)
@@ -58,11 +56,9 @@ def backup(out: Path = Copy, store: Path = StorePath) -> None:
 @app.command(cls=Command)
 def clean(store: Path = StorePath) -> None:
     """Remove the checkpoints of cohorts that were stopped on their way; results are not touched."""
-
     left = Checkpoints.beside(store)
     if not store.exists() and not left.path.is_dir():
         raise ValueError(f"no store {str(store)!r}: `dgtd run` makes one")
     found = left.size()
     left.clear()
-    shown = ", ".join(f"{count} {what}" for what, count in found.items()) or "none"
-    say(f"checkpoints beside {str(store)!r} removed: {shown}")
+    say(f"checkpoints beside {str(store)!r} removed: {counted(found)}")

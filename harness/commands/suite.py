@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from dgtd.algorithms.names import unknown
+from dgtd.algorithms.names import look_up, unknown
 from dgtd.harness.commands.carry_out import progress
-from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, a_path, runs_lanes
+from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, path_option, runs_lanes
 from dgtd.harness.commands.output import (
     AsJson,
     check_file,
@@ -38,24 +39,10 @@ from dgtd.harness.judging.ledger import (
 from dgtd.harness.report.document import as_document, as_junit, as_markdown, draw_all
 from dgtd.harness.runs.rule_files import reference, resolve
 
-Junit = typer.Option(None, "--junit", help="Write JUnit XML to this file.", parser=a_path, metavar="PATH")
-Markdown = typer.Option(
-    None,
-    "--markdown",
-    help="Write a Markdown table to this file, for a CI job's summary.",
-    parser=a_path,
-    metavar="PATH",
-)
-Pictures = typer.Option(
-    None, "--pictures", help="Draw a picture of every claim into this folder.", parser=a_path, metavar="PATH"
-)
-Document = typer.Option(
-    None,
-    "--document",
-    help="Write the page of all claims (docs/claims.md) to this file.",
-    parser=a_path,
-    metavar="PATH",
-)
+Junit = path_option("--junit", "Write JUnit XML to this file.")
+Markdown = path_option("--markdown", "Write a Markdown table to this file, for a CI job's summary.")
+Pictures = path_option("--pictures", "Draw a picture of every claim into this folder.")
+Document = path_option("--document", "Write the page of all claims (docs/claims.md) to this file.")
 RuleText = typer.Option(None, "--rule", help="Judge this rule: a name, or path/to/file.py:function.")
 Profile = typer.Option("ci", "--profile", help="ci, full or paper: how hard to look.")
 Seed = typer.Option(0, "--seed", help="Another seed, other points and lanes.")
@@ -79,7 +66,6 @@ def suite(
     as_json: bool = AsJson,
 ) -> int:
     """Check the claims of a suite. Exit codes: 0 all pass, 1 one failed, 3 inconclusive, 4 nothing ran, 5 an error."""
-
     if name == "check" and checked is not None:
         return tell_complaints(checked, examine_suite(checked), as_json)
     if checked is not None:
@@ -106,7 +92,8 @@ def suite(
     if markdown:
         markdown.write_text(as_markdown(entries, title), encoding="utf-8")
     if document:
-        _write_document(entries, document, repeat=f"dgtd suite {name} --profile {profile} --document {document}")
+        again, today = f"dgtd suite {name} --profile {profile} --document {document}", datetime.now(UTC).date()
+        document.write_text(as_document(entries, again, today.isoformat()), encoding="utf-8")
     if pictures:
         with progress("pictures") as tick:
             draw_all(entries, pictures, tick)
@@ -115,15 +102,8 @@ def suite(
         words = f"interrupted; {len(entries)} of {len(claims)} verdicts are decided, and {RESUME}"
         print(f"dgtd: {words}", file=sys.stderr)
     if as_json:
-        print_json(
-            {
-                "suite": name,
-                "profile": profile,
-                "seed": seed,
-                "exit_code": code,
-                "claims": [e.as_dict() for e in entries],
-            }
-        )
+        head = {"suite": name, "profile": profile, "seed": seed, "exit_code": code}
+        print_json(head | {"claims": [e.as_dict() for e in entries]})
         return code
     _print_entries(entries, title, judged)
     sampled = sum(c.sampled and not c.control for c in claims)
@@ -148,7 +128,6 @@ def _about(claim: Any, judged: Any) -> bool:
 
 def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool) -> int:
     """What is needed, what is stored, and an estimate of the rest, from stored runs where there are some."""
-
     needs = [need for claim in claims if claim.promised for need in needs_of(claim, setting, judged)]
     with open_store(store) as results:
         found = estimate(needs, results)
@@ -163,15 +142,7 @@ def _dry_run(claims: list, setting: Any, judged: Any, store: Path, as_json: bool
     return 0
 
 
-def _write_document(entries: list, path: Path, repeat: str) -> None:
-    from datetime import UTC, datetime
-
-    text = as_document(entries, repeat, datetime.now(UTC).date().isoformat())
-    path.write_text(text, encoding="utf-8")
-
-
 def _claims(name: str, profile: str, rule: str | None, seed: int, starts: list[str]) -> tuple[Any, list, Any]:
-
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
     judged = None if rule is None else resolve(reference(rule))
     claims = collect(name, judged, profile)
@@ -208,13 +179,10 @@ def explain(
     as_json: bool = AsJson,
 ) -> int:
     """The evidence of one claim, and what would turn its verdict round. Stored evidence is not computed again."""
-
     name = claim.split("/")[0]
     find_suites(name)
     setting, claims, judged = _claims(name, profile, rule, seed, [])
-    chosen = [c for c in claims if c.id == claim]
-    if not chosen:
-        raise unknown("claim", claim, [c.id for c in claims])
+    chosen = [look_up("claim", claim, {c.id: c for c in claims})]
     make = where.make
     with open_store(where.store) as results:
         workshop = Workshop(results, make, where.timeout)

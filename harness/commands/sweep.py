@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import typer
@@ -11,25 +10,20 @@ from dgtd.harness.commands.carry_out import carried_out
 from dgtd.harness.commands.compare import grid, search, split
 from dgtd.harness.commands.exact_sweep import exact_sweep
 from dgtd.harness.commands.exact_sweep import zone_map as draw_map
-from dgtd.harness.commands.options import INTERRUPTED, PredictorText, Where, a_path, runs_lanes
-from dgtd.harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
+from dgtd.harness.commands.options import INTERRUPTED, PredictorText, Where, path_option, runs_lanes
+from dgtd.harness.commands.output import AsJson, open_store, print_grid, print_json, say, tell
 from dgtd.harness.experiment.comparison import ALPHA, NAMES, Comparison, as_dict, compare
 from dgtd.harness.experiment.exact import Setting
 from dgtd.harness.experiment.experiment import Experiment, entrants
 from dgtd.harness.experiment.search import CHOICE, Grid
 from dgtd.harness.judging.statistics import lanes_for_median, median_interval
-from dgtd.harness.report.drawing import check_picture, save
+from dgtd.harness.report.drawing import check_picture, save_as
 from dgtd.harness.report.figures import sweep_figure
 from dgtd.harness.report.words import no_stable_words
 from dgtd.harness.runs.predictors import parse
 
-Plot = typer.Option(
-    None, "--plot", help="Draw the sensitivity to this file (png, pdf or svg).", parser=a_path, metavar="PATH"
-)
-ZoneMap = typer.Option(
-    None, "--map", help="Of --exact: draw where rules are stable, heavy-tailed or diverging to this file.",
-    parser=a_path, metavar="PATH",
-)  # fmt: skip
+Plot = path_option("--plot", "Draw the sensitivity to this file (png, pdf or svg).")
+ZoneMap = path_option("--map", "Of --exact: draw where rules are stable, heavy-tailed or diverging to this file.")
 
 
 @runs_lanes
@@ -54,8 +48,7 @@ def sweep(
     as_json: bool = AsJson,
 ) -> int:
     """Sensitivity to step sizes; the chosen ones are run again on seeds that did not choose them."""
-    if plot is not None:
-        check_picture("plot", plot)
+    check_picture("plot", plot)
     if zone_map is not None:
         for name, given in (("--exact", exact), ("a linear --predictor", predictor in (None, "linear"))):
             if not given:
@@ -91,7 +84,7 @@ def sweep(
             return INTERRUPTED
         found = compare(experiment, results, chosen)
     if plot is not None:
-        _plot(found, plot)
+        save_as(sweep_figure(found.entries[0]), plot)
     if as_json:
         print_json(as_dict(found))
     else:
@@ -101,37 +94,22 @@ def sweep(
     return 0
 
 
-def _plot(found: Comparison, path: Path) -> None:
-    try:
-        save(sweep_figure(found.entries[0]), path)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"can't draw {str(path)!r}: {error}") from None
-
-
 def _print(found: Comparison) -> None:
     (entry,) = found.entries
     cells = {(s.alpha, s.beta): s for s in entry.choice.sweep}
-    grid_ = found.experiment.search
-    rows = []
-    for alpha in grid_.alphas:
-        row = [f"{alpha:.4g}"]
-        for ratio in grid_.ratios:
-            setting = cells[alpha, ratio * alpha]
-            best = " ◀" if (setting.alpha, setting.beta) == entry.choice.best else ""
-            row.append(f"{setting.area:.3g}{best}" if setting.stable else f"× {setting.diverged} of {setting.lanes}")
-        rows.append(row)
+
+    def cell(alpha: float, ratio: float) -> str:
+        setting = cells[alpha, ratio * alpha]
+        best = " ◀" if (setting.alpha, setting.beta) == entry.choice.best else ""
+        return f"{setting.area:.3g}{best}" if setting.stable else f"× {setting.diverged} of {setting.lanes}"
+
     title = f"{entry.who.label} on {entry.place}: area under RMSPBE; × lanes that diverged"
-    columns = ["α", *(f"β/α = {ratio:g}" for ratio in grid_.ratios)]
-    print_table(title, columns, rows, numbers=set(range(len(columns))))
+    print_grid(title, found.experiment.search, cell)
     alpha, beta = entry.choice.best
     tell(f"chosen: α = {alpha:g}, β = {beta:g} ({CHOICE.format(label=found.experiment.score(entry.place).label)})")
     for metric in (m for m in NAMES if m in entry.who.metrics):
         numbers = {key: median_interval(values, ALPHA) for key, values in entry.numbers(metric).items()}
-        words = "; ".join(
-            f"{'area' if key == 'auc' else key} {i.estimate:.3g}"
-            + (f" [{i.low:.3g}, {i.high:.3g}]" if i.low > -math.inf else "")
-            for key, i in numbers.items()
-        )
+        words = "; ".join(f"{'area' if key == 'auc' else key} {each.text()}" for key, each in numbers.items())
         say(f"  {NAMES[metric]:16} {words}")
     say(f"  on {found.experiment.seeds} fresh seeds (medians, 95 %); {entry.diverged} diverged")
     if found.experiment.seeds < lanes_for_median(ALPHA):

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import typer
 
 from dgtd.algorithms.streams import generator, lane_streams
-from dgtd.harness.commands.options import a_path
+from dgtd.harness.commands.options import path_option
 from dgtd.harness.commands.output import AsJson, Command, print_json, print_table, say, tell
-from dgtd.harness.places.world import find_world, known_worlds
+from dgtd.harness.places.world import WorldInfo, find_world, known_worlds
 from dgtd.harness.report.drawing import check_picture
 
-if TYPE_CHECKING:
-    from dgtd.harness.places.world import WorldInfo
-
-Plot = typer.Option(None, "--plot", help="Draw a frame to this file (png).", parser=a_path, metavar="PATH")
+Plot = path_option("--plot", "Draw a frame to this file (png).")
 app = typer.Typer(help="The worlds that agents act in.", no_args_is_help=True)
 
 
 @app.command("list", cls=Command)
 def list_worlds(as_json: bool = AsJson) -> None:
     """Every world of ours, and how to name one of gymnasium's."""
-
     names = ("name", "observations", "actions", "limit", "summary")
     rows = [{name: getattr(world, name) for name in names} for world in known_worlds()]
     if as_json:
@@ -43,10 +40,7 @@ def show(
     as_json: bool = AsJson,
 ) -> None:
     """The spaces of a world, and what random actions earn there."""
-    import numpy as np
-
-    if plot is not None:
-        check_picture("plot", plot)
+    check_picture("plot", plot)
     info = find_world(name)
     world = info.make(lane_streams(0, range(8), world=name, stream="world"))
     rng = generator(0, world=name, stream="random actions")
@@ -75,18 +69,16 @@ def show(
         print_json(facts)
         return
     tell(f"{info.name}: {info.summary}")
+    earned = f"no episode ended within {STEPS:,} steps"
+    if len(known) > 1:
+        earned = f"{np.mean(known):.3g} ± {np.std(known, ddof=1):.3g} ({len(known)} episodes)"
     rows = [
         ["observation", f"{info.observations} numbers"],
         ["actions", str(info.actions)],
         ["steps per episode, at most", str(info.limit or "not limited")],
         ["seen by random actions, lowest", _few(low)],
         ["seen by random actions, highest", _few(high)],
-        [
-            "return of random actions",
-            f"{np.mean(known):.3g} ± {np.std(known, ddof=1):.3g} ({len(known)} episodes)"
-            if len(known) > 1
-            else f"no episode ended within {STEPS:,} steps",
-        ],
+        ["return of random actions", earned],
     ]
     print_table("", ["quantity", "value"], rows)
     if plot is not None:

@@ -50,7 +50,10 @@ def across(found: Comparison) -> Across | None:
     shares = {who.label: np.stack([_shares(found, problem, who) for problem in experiment.places])
               for who in experiment.entrants}  # fmt: skip
     middles = {label: iqm_interval(values, ALPHA) for label, values in shares.items()}
-    return Across(shares, middles, [_improvement(shares, a, b) for a, b in combinations(shares, 2)])
+    # Clopper and Pearson's interval: chances that differ between problems only make the sum of wins less variable.
+    flat = {label: tidy(values.ravel()) for label, values in shares.items()}
+    chances = {(a, b): paired(flat[b], flat[a], ALPHA).better for a, b in combinations(shares, 2)}
+    return Across(shares, middles, [Improvement(*pair, chance) for pair, chance in chances.items()])
 
 
 def _shares(found: Comparison, problem: str, who: Entrant) -> Floats:
@@ -63,20 +66,11 @@ def _shares(found: Comparison, problem: str, who: Entrant) -> Floats:
     return np.where(np.isnan(share), np.inf, share)
 
 
-def _improvement(shares: dict[str, Floats], a: str, b: str) -> Improvement:
-    """Clopper and Pearson's interval: chances that differ between problems only make the sum of wins less variable."""
-    return Improvement(a, b, paired(tidy(shares[b].ravel()), tidy(shares[a].ravel()), ALPHA).better)
-
-
 def as_dict(found: Across | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
         "score": "area under RMSPBE as a share of the lane's start; problems weigh the same",
-        "iqm": {label: _interval(each) for label, each in found.middles.items()},
-        "improvement": [{"a": each.a, "b": each.b, "b_lower": _interval(each.chance)} for each in found.improvements],
+        "iqm": {label: each.bounds for label, each in found.middles.items()},
+        "improvement": [{"a": each.a, "b": each.b, "b_lower": each.chance.bounds} for each in found.improvements],
     }
-
-
-def _interval(interval: Interval) -> dict[str, float]:
-    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}

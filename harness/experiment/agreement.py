@@ -118,17 +118,14 @@ def agreement(found: Comparison) -> Agreement | None:
 def as_dict(found: Comparison) -> dict[str, Any]:
     """For JSON: what chance allows, what is outside of it, and LSTD's reference per problem."""
     seen = agreement(found)
-    compared: dict[str, Any] | None = None
-    if seen is not None:
-        compared = {
+    return {
+        "agreement": None if seen is None else {
             "curves": seen.curves, "checkpoints": len(seen.distances), "lanes": seen.lanes, "chance": CHANCE,
             "within_standard_errors": seen.within, "worst": vars(seen.worst),
             "outside": [vars(each) for each in seen.outside],
-        }  # fmt: skip
-    return {
-        "agreement": compared,
+        },
         "lstd": {name: {"steps_times_mspbe": each.limit} for name, each in found.lstd.items()},
-    }
+    }  # fmt: skip
 
 
 def curve_as_dict(entry: Entry) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from dgtd.harness.experiment.agreement import curve_as_dict
 from dgtd.harness.experiment.experiment import Choices, Entrant, Experiment, steps_to, steps_to_share
 from dgtd.harness.experiment.search import Choice
 from dgtd.harness.judging.statistics import (
-    Interval,
     Paired,
     VarianceRatio,
     holm,
@@ -320,7 +319,7 @@ def as_dict(found: Comparison) -> dict[str, Any]:
             {
                 "problem": d.place, "metric": d.metric, "number": d.number, "a": d.a, "b": d.b,
                 "median_difference": d.difference, "p_holm": d.p, "p": d.result.p,
-                "a_better": _interval(d.result.better), "identical": d.identical, "winner": d.winner,
+                "a_better": d.result.better.bounds, "identical": d.identical, "winner": d.winner,
             }
             for d in found.duels
         ],
@@ -337,7 +336,7 @@ def _shared_numbers(entry: Entry) -> dict[str, Any]:
         "diverged": entry.diverged,
         "of": entry.count,
         "microseconds_per_step": entry.microseconds,
-        "scores": {label: _interval(median_interval(values, ALPHA)) for label, values in entry.scores.items()},
+        "scores": {label: median_interval(values, ALPHA).bounds for label, values in entry.scores.items()},
         "sweep": [
             {"alpha": s.alpha, "beta": s.beta, "area": s.area, "mean": s.mean, "diverged": s.diverged, "of": s.lanes}
             for s in entry.choice.sweep
@@ -352,7 +351,7 @@ def _on_problem(found: Comparison, entry: Entry) -> dict[str, Any]:
     metrics = {}
     for metric in (m for m in NAMES if m in entry.who.metrics):
         metrics[metric] = {
-            number: _interval(median_interval(values, ALPHA))
+            number: median_interval(values, ALPHA).bounds
             | {"winner": found.winner(entry.place, metric, number) == entry.who.label}
             for number, values in entry.numbers(metric).items()
         }
@@ -361,7 +360,7 @@ def _on_problem(found: Comparison, entry: Entry) -> dict[str, Any]:
     return {
         "metrics": metrics,
         "variance_ratio": {
-            number: _interval(ratio.ratio) | {"p": ratio.p, "against": "the same rule on values"}
+            number: ratio.ratio.bounds | {"p": ratio.p, "against": "the same rule on values"}
             for number, ratio in entry.spread.items()
         },
         "steps_to_target": {"median": middle, "reached": reached, "of": len(steps)},
@@ -373,7 +372,7 @@ def _on_problem(found: Comparison, entry: Entry) -> dict[str, Any]:
 def _in_world(found: Comparison, entry: Entry) -> dict[str, Any]:
     threshold, late = found.threshold(entry.place), entry.tested
     metrics = {"return": {
-        score.number: _interval(median_interval(values, ALPHA))
+        score.number: median_interval(values, ALPHA).bounds
         for score, values in zip(find_place(entry.place).scores, entry.scores.values(), strict=True)
     }}  # fmt: skip
     metrics["return"]["late"]["winner"] = found.best(entry.place) == entry.who.label
@@ -387,7 +386,3 @@ def _in_world(found: Comparison, entry: Entry) -> dict[str, Any]:
         "steps": entry.times.tolist(),
         "curves": {name: entry.known(name).mean(0).tolist() for name in ("return", "episodes", "value", "earned")},
     }
-
-
-def _interval(interval: Interval) -> dict[str, Any]:
-    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}

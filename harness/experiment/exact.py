@@ -5,6 +5,7 @@ Each column of the map (one β/α) is a job, so it is stored, resumed and spread
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,11 +51,15 @@ class Setting:
         problem = find_problem(self.problem)
         return Moments(rule, problem.mdp, problem.target(self.target, self.atoms, self.projection))
 
+    def curve(self, moments: Moments, alpha: float, beta: float, times: Sequence[int]) -> Floats:
+        """[times]: E MSPBE."""
+        schedule = StepSchedule(self.schedule).make()
+        return moments.run(alpha, beta, times, metrics=(METRIC,), schedule=schedule).of(METRIC)
+
     def area(self, moments: Moments, alpha: float, beta: float) -> float:
         """Mean height of √E MSPBE over the steps; infinite where second moments pass all bounds."""
         times = log_times(self.steps)
-        schedule = StepSchedule(self.schedule).make()
-        found = moments.run(alpha, beta, times, metrics=(METRIC,), schedule=schedule).of(METRIC)
+        found = self.curve(moments, alpha, beta, times)
         with np.errstate(invalid="ignore"):
             return float(areas(np.array(times), np.sqrt(np.maximum(found, 0.0))[None])[0])
 
@@ -156,8 +161,7 @@ EACH, ENTRY, MIXED = 1000.0, 2.0, 15.0
 def squares(rule: Rule, alpha: float, beta: float, times: list[int], **setting: Any) -> list[float | None]:
     """E MSPBE after each of the times; None from where second moments are beyond all bounds."""
     what = Setting(**setting)
-    schedule = StepSchedule(what.schedule).make()
-    found = what.moments(rule).run(alpha, beta, times, metrics=(METRIC,), schedule=schedule).of(METRIC)
+    found = what.curve(what.moments(rule), alpha, beta, times)
     return [max(value, 0.0) if np.isfinite(value) else None for value in found.tolist()]
 
 
@@ -216,14 +220,10 @@ def add_exact(found: Comparison, store: Store) -> None:
             entry.why_not_exact = job
             continue
         try:
-            entry.exact = _floats(store.result(job))
+            entry.exact = np.array(store.result(job), dtype=float)  # None, beyond all bounds, becomes NaN
         except LaneError as error:
             entry.why_not_exact = str(error)
     for problem in found.experiment.places:
         reached = lstd(find_problem(problem).mdp)
         if reached is not None and reached.limit > 0:
             found.lstd[problem] = reached
-
-
-def _floats(values: list[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], dtype=float)

@@ -106,7 +106,7 @@ class Zones:
         alphas, ratios = np.array(grid.alphas), np.array(grid.ratios)
         order = np.argsort(ratios)
         kinds = np.array([each["kinds"] for each in columns]).T[np.ix_(np.argsort(alphas), order)]
-        edges = np.array([np.nan if each["edge"] is None else each["edge"] for each in columns], dtype=float)
+        edges = np.array([each["edge"] for each in columns], dtype=float)  # None becomes NaN
         return Zones(np.sort(alphas), np.sort(ratios), kinds, edges[order])
 
     def share(self, kind: Class) -> float:

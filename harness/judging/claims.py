@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dgtd.algorithms.names import unknown
+from dgtd.algorithms.names import look_up
 from dgtd.algorithms.rule import Promise, Rule
 from dgtd.harness.judging.verdicts import Finding
 from dgtd.harness.runs.job import Job
@@ -25,8 +25,7 @@ class Setting:
     false_alarm: float = BUDGET
 
     def __post_init__(self) -> None:
-        if self.profile not in PROFILES:
-            raise unknown("profile", self.profile, PROFILES)
+        look_up("profile", self.profile, dict.fromkeys(PROFILES))
         if self.seed < 0:
             raise ValueError(f"seed must be 0 or more, got {self.seed}")
 

@@ -64,7 +64,6 @@ def _arithmetic(rule: Rule) -> list[Complaint]:
 
 
 def _compiles(rule: Rule) -> list[Complaint]:
-
     try:
         rule_as_data(replace(rule, linear=False), np.ones(1))
     except ValueError as error:
@@ -74,7 +73,6 @@ def _compiles(rule: Rule) -> list[Complaint]:
 
 def _promises(rule: Rule) -> list[Complaint]:
     """Theorem 1 on a small network: the two promises that enumeration decides."""
-
     objective, theta = network_case(small_problem(), "cdf", seed=0)
     checks = {
         Promise.SOLVES_W: (solves_w_error, "w's mean update does not vanish at w*(θ)"),
@@ -89,11 +87,9 @@ def _promises(rule: Rule) -> list[Complaint]:
             return bool(error_of(each, objective, theta) > EXACT)
 
         if fails(rule):
-            hint = guess(rule, fails)
-            promised = f"promises=… without {promise.name} if that is meant"
-            out.append(
-                Complaint(str(promise), f"{words} (off by {error_of(rule, objective, theta):.1e}): {hint}; {promised}")
-            )
+            off = f"{words} (off by {error_of(rule, objective, theta):.1e})"
+            advice = f"{guess(rule, fails)}; promises=… without {promise.name} if that is meant"
+            out.append(Complaint(str(promise), f"{off}: {advice}"))
     return out
 
 
@@ -129,10 +125,8 @@ def _said(name: str, problem: Problem) -> list[Complaint]:
     out = []
     if problem.name.split("(")[0] != name.split("(")[0].strip():
         out.append(Complaint("name", f"the entry point is {name!r}, the MDP calls itself {problem.name!r}"))
-    for part in ("summary", "source"):
-        if not getattr(problem, part).strip():
-            out.append(Complaint(part, "is empty: `dgtd problem list` shows it"))
-    return out
+    empty = [part for part in ("summary", "source") if not getattr(problem, part).strip()]
+    return out + [Complaint(part, "is empty: `dgtd problem list` shows it") for part in empty]
 
 
 def _same_twice(name: str, problem: Problem) -> list[Complaint]:

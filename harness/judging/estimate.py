@@ -58,7 +58,6 @@ def _guess(spec: RunSpec) -> float:
 
 def _of_agent(spec: RunSpec, control: Control) -> float:
     """A step in the world, and its share of an update."""
-
     learner, world = spec.learner, find_world(spec.place.problem)
     if learner.predictor.kind != "mlp":
         return USERS

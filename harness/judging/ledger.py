@@ -56,12 +56,7 @@ class Entry:
 
     def as_dict(self) -> dict[str, Any]:
         claim = self.claim
-        return {
-            "id": claim.id,
-            "says": claim.says,
-            "source": claim.source,
-            "control": claim.control,
-            "sampled": claim.sampled,
+        return {name: getattr(claim, name) for name in ("id", "says", "source", "control", "sampled")} | {
             "rule": claim.rule.name if claim.rule else None,
             "promise": str(claim.promise) if claim.promise else None,
             "status": self.status,
@@ -187,25 +182,23 @@ def judge(
     if workshop is None:
         with Store(":memory:") as store:
             return judge(listed, setting, rule_text, Workshop(store), judged)
-    needs = {claim.id: needs_of(claim, setting, judged) for claim in listed if claim.promised}
-    workshop.gather(need for each in needs.values() for need in each)
-    entries, again = {}, replace(setting, seed=setting.seed + FRESH)
-    for claim in listed:
-        command = repeat_command(claim, setting, rule_text)
-        if not claim.promised:
-            entries[claim.id] = Entry(claim, None, command)
-        elif not _unfinished(workshop, needs[claim.id]):
-            entries[claim.id] = _entry(claim, setting, needs[claim.id], workshop, command)
-    doubtful = [each.claim for each in entries.values() if _doubtful(each)]
-    fresh = {claim.id: needs_of(claim, again, judged) for claim in doubtful}
-    workshop.gather(need for each in fresh.values() for need in each)
+    commands = {claim.id: repeat_command(claim, setting, rule_text) for claim in listed}
+
+    def judged_at(some: list[Claim], at: Setting) -> dict[str, Entry]:
+        needs = {claim.id: needs_of(claim, at, judged) for claim in some}
+        workshop.gather(need for each in needs.values() for need in each)
+        there = [claim for claim in some if not _unfinished(workshop, needs[claim.id])]
+        return {claim.id: _entry(claim, at, needs[claim.id], workshop, commands[claim.id]) for claim in there}
+
+    entries = {claim.id: Entry(claim, None, commands[claim.id]) for claim in listed if not claim.promised}
+    entries |= judged_at([claim for claim in listed if claim.promised], setting)
+    doubtful = [claim for claim in listed if claim.id in entries and _doubtful(entries[claim.id])]
+    fresh = judged_at(doubtful, replace(setting, seed=setting.seed + FRESH))
     for claim in doubtful:
-        first = entries.pop(claim.id)
-        if not _unfinished(workshop, fresh[claim.id]):
-            second = _entry(claim, again, fresh[claim.id], workshop, first.command)
-            if first.finding is not None and second.finding is not None:
-                second = replace(second, finding=confirmed(first.finding, second.finding))
-            entries[claim.id] = second
+        first, second = entries.pop(claim.id), fresh.get(claim.id)
+        if second is not None and first.finding is not None and second.finding is not None:
+            second = replace(second, finding=confirmed(first.finding, second.finding))
+        entries |= {claim.id: second} if second else {}
     return [entries[claim.id] for claim in listed if claim.id in entries]
 
 
@@ -242,18 +235,10 @@ def _entry(claim: Claim, setting: Setting, needs: list[Need], workshop: Workshop
 
 def repeat_command(claim: Claim, setting: Setting, rule_text: str | None) -> str:
     """The one command that repeats an entry."""
-    words = [
-        "dgtd",
-        "suite",
-        claim.suite,
-        "--claim",
-        claim.id,
-        "--profile",
-        setting.profile,
-        "--seed",
-        str(setting.seed),
-    ]
-    return shlex.join(words + (["--rule", rule_text] if rule_text else []))
+    options = {"claim": claim.id, "profile": setting.profile, "seed": str(setting.seed)}
+    if rule_text:
+        options["rule"] = rule_text
+    return shlex.join(["dgtd", "suite", claim.suite, *(word for key in options for word in (f"--{key}", options[key]))])
 
 
 def exit_code(entries: list[Entry]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,20 @@ class Interval:
     high: float
     n: int
 
+    @staticmethod
+    def at(number: float, n: int) -> Interval:
+        """One number, known as it is."""
+        return Interval(number, number, number, n)
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """For JSON."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high}
+
+    def text(self, digits: str = ".3g") -> str:
+        """The estimate, with its bounds where the data are enough for a lower one."""
+        return f"{self.estimate:.3g}" + (f" [{self.low:{digits}}, {self.high:{digits}}]" if self.low > -np.inf else "")
+
 
 def mean_interval(values: ArrayLike, false_alarm: float) -> Interval:
     """Two-sided t-interval of the mean of independent values."""
@@ -36,6 +51,12 @@ def exponential(logs: Interval) -> Interval:
     """The interval of a geometric mean, from that of the logarithms."""
     estimate, low, high = (float(np.exp(min(x, 700.0))) for x in (logs.estimate, logs.low, logs.high))
     return Interval(estimate, low, high, logs.n)
+
+
+def magnitude(of: Interval) -> Interval:
+    """The interval of how far from 0 it is."""
+    nearest = 0.0 if of.low <= 0 <= of.high else min(abs(of.low), abs(of.high))
+    return Interval(abs(of.estimate), nearest, max(-of.low, of.high), of.n)
 
 
 def end_over_start(curves: ArrayLike, false_alarm: float) -> Interval:
@@ -149,7 +170,7 @@ def iqm_interval(strata: ArrayLike, false_alarm: float) -> Interval:
     winsorised = np.clip(x, x[:, cut : cut + 1], x[:, n - cut - 1 : n - cut])
     variance = winsorised.var(axis=1, ddof=1) * (n - 1) / (kept * (kept - 1)) / count**2
     if not variance.sum() > 0:
-        return Interval(estimate, estimate, estimate, n)
+        return Interval.at(estimate, n)
     freedom = variance.sum() ** 2 / (variance**2 / (kept - 1)).sum()
     half = stats.t.isf(false_alarm / 2, freedom) * np.sqrt(variance.sum())
     return Interval(estimate, float(estimate - half), float(estimate + half), n)
@@ -239,10 +260,7 @@ def _clean(values: ArrayLike) -> Floats:
 
 def lanes_for_median(false_alarm: float) -> int:
     """The fewest values whose median has an interval by order statistics."""
-    n = 1
-    while 2 * 0.5**n > false_alarm:
-        n += 1
-    return n
+    return next(n for n in count(1) if 2 * 0.5**n <= false_alarm)
 
 
 def median_interval(values: ArrayLike, false_alarm: float) -> Interval:
@@ -278,11 +296,11 @@ def variance_ratio(a: ArrayLike, b: ArrayLike, false_alarm: float = 0.05) -> Var
         raise ValueError(f"paired lanes must be equally many and at least 4, got {len(x)} and {len(y)}")
     n = len(x)
     if not (np.isfinite(x).all() and np.isfinite(y).all()) or not (x.std() > 0 and y.std() > 0):
-        return VarianceRatio(Interval(np.nan, np.nan, np.nan, n), 1.0)
+        return VarianceRatio(Interval.at(np.nan, n), 1.0)
     ratio = float(x.var(ddof=1) / y.var(ddof=1))
     r = float(np.corrcoef(x, y)[0, 1])
     if 1 - r * r < 1e-12:  # one is the other, stretched: no chance is left in the ratio
-        return VarianceRatio(Interval(ratio, ratio, ratio, n), 1.0 if abs(ratio - 1) < 1e-6 else 0.0)
+        return VarianceRatio(Interval.at(ratio, n), 1.0 if abs(ratio - 1) < 1e-6 else 0.0)
     t = stats.t.isf(false_alarm / 2, n - 2)
     spread = 1 + 2 * (1 - r * r) * t * t / (n - 2)
     half = np.sqrt(spread * spread - 1)

@@ -53,6 +53,16 @@ class Finding:
         return Finding(**values | {"verdict": Verdict(values["verdict"])})
 
 
+def decided(
+    verdict: Verdict | bool, weighed: Interval, margin: float, false_alarm: float, words: str, flips: str, **rest: Any
+) -> Finding:
+    """What was weighed against a margin; a verdict may be given as whether it passes."""
+    if isinstance(verdict, bool):
+        verdict = Verdict.PASS if verdict else Verdict.FAIL
+    bounds = (weighed.estimate, weighed.low, weighed.high)
+    return Finding(verdict, *bounds, margin, weighed.n, false_alarm, words, flips, **rest)
+
+
 def largest(*errors: ArrayLike) -> float:
     """Of some numbers and arrays; not a number if one of them is none: Python's max may leave it out."""
     return float(np.max(np.concatenate([np.ravel(each) for each in errors])))
@@ -61,19 +71,9 @@ def largest(*errors: ArrayLike) -> float:
 def exactly(error: float, margin: float, words: str, wrong: str = "", **evidence: Any) -> Finding:
     """An exact check: no sampling, so it passes or fails. `wrong` says in words what a failure means."""
     passes = error <= margin
-    return Finding(
-        verdict=Verdict.PASS if passes else Verdict.FAIL,
-        estimate=error,
-        low=error,
-        high=error,
-        margin=margin,
-        n=1,
-        false_alarm=0.0,
-        words=words if passes or not wrong else f"{words}: {wrong}",
-        flips=f"an error {'above' if passes else 'at most'} {margin:.1e}; it is {error:.2e}, by enumeration",
-        detectable=margin,
-        evidence=evidence,
-    )
+    said = words if passes or not wrong else f"{words}: {wrong}"
+    flips = f"an error {'above' if passes else 'at most'} {margin:.1e}; it is {error:.2e}, by enumeration"
+    return decided(bool(passes), Interval.at(error, 1), margin, 0.0, said, flips, detectable=margin, evidence=evidence)
 
 
 def agrees(error: float, margin: float, setting: Any, n: int, words: str, **evidence: Any) -> Finding:
@@ -85,62 +85,33 @@ def agrees(error: float, margin: float, setting: Any, n: int, words: str, **evid
 
 def below(interval: Interval, margin: float, false_alarm: float, words: str, **evidence: Any) -> Finding:
     """The quantity is at most `margin`: PASS if the upper bound clears it, FAIL if the lower bound does not."""
-    verdict = (
-        Verdict.PASS if interval.high <= margin else Verdict.FAIL if interval.low > margin else Verdict.INCONCLUSIVE
-    )
+    verdict = Verdict.FAIL if interval.low > margin else Verdict.INCONCLUSIVE
+    verdict = Verdict.PASS if interval.high <= margin else verdict
     needed = seeds_needed(interval, margin) if verdict is Verdict.INCONCLUSIVE else None
-    return Finding(
-        verdict=verdict,
-        estimate=interval.estimate,
-        low=interval.low,
-        high=interval.high,
-        margin=margin,
-        n=interval.n,
-        false_alarm=false_alarm,
-        words=words,
-        flips=f"an interval wholly {'above' if verdict is Verdict.PASS else 'below'} {margin:g}",
-        detectable=(interval.high - interval.low) / 2,
-        needed=needed,
-        evidence=evidence,
+    flips = f"an interval wholly {'above' if verdict is Verdict.PASS else 'below'} {margin:g}"
+    half = (interval.high - interval.low) / 2
+    return decided(
+        verdict, interval, margin, false_alarm, words, flips, detectable=half, needed=needed, evidence=evidence
     )
 
 
 def unlikely(p: float, false_alarm: float, n: int, words: str, **evidence: Any) -> Finding:
     """A test of what must hold, by its p-value: FAIL if the data had a chance of at most `false_alarm`."""
-    passes = p > false_alarm
-    return Finding(
-        verdict=Verdict.PASS if passes else Verdict.FAIL,
-        estimate=p,
-        low=p,
-        high=p,
-        margin=false_alarm,
-        n=n,
-        false_alarm=false_alarm,
-        words=words,
-        flips=f"a p-value {'of at most' if passes else 'above'} {false_alarm:.1e}",
-        evidence=evidence,
-    )
+    passes = bool(p > false_alarm)
+    flips = f"a p-value {'of at most' if passes else 'above'} {false_alarm:.1e}"
+    return decided(passes, Interval.at(p, n), false_alarm, false_alarm, words, flips, evidence=evidence)
 
 
 def seldom(test: Sprt, failures: list[bool], words: str, **evidence: Any) -> Finding:
     """At most a share `good` of lanes fails, told from `bad` by a sequential test."""
     passes, used = test.decide(failures)
-    verdict = Verdict.INCONCLUSIVE if passes is None else Verdict.PASS if passes else Verdict.FAIL
     share = proportion_interval(sum(failures[:used]), used, test.false_alarm)
-    return Finding(
-        verdict=verdict,
-        estimate=share.estimate,
-        low=share.low,
-        high=share.high,
-        margin=test.good,
-        n=used,
-        false_alarm=test.false_alarm,
-        words=words,
-        flips=f"failures enough to tell {test.bad:.0%} from {test.good:.0%}" if passes else "fewer lanes that fail",
-        detectable=test.bad,
-        needed=test.lanes_if_clean if passes is None else None,
-        evidence=evidence,
-    )
+    flips = f"failures enough to tell {test.bad:.0%} from {test.good:.0%}" if passes else "fewer lanes that fail"
+    needed = test.lanes_if_clean if passes is None else None
+    return decided(
+        Verdict.INCONCLUSIVE if passes is None else passes, share, test.good, test.false_alarm, words, flips,
+        detectable=test.bad, needed=needed, evidence=evidence,
+    )  # fmt: skip
 
 
 def confirmed(first: Finding, again: Finding) -> Finding:

@@ -29,7 +29,7 @@ from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.streams import generator, lane_streams
 from dgtd.algorithms.targets import Affine, Shift, Target
-from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.mdp import FiniteMDP, row_space
 from dgtd.harness.oracle.radius import Bracket, Map, bracket
 
 MOST = 50_000_000  # numbers in the factors of the random matrices
@@ -104,9 +104,7 @@ class Dynamics:
         within("alpha", alpha, 0.0, LARGEST_STEP)
         within("beta", beta, 0.0, LARGEST_STEP)
         self.rule, self.mdp, self.target, self.alpha, self.beta = rule, mdp, target, alpha, beta
-        left, singular, _ = np.linalg.svd(mdp.features, full_matrices=False)
-        rank = int((singular > 1e-10 * singular[0]).sum())
-        self.features = left[:, :rank] * singular[:rank]
+        self.features, _ = row_space(mdp.features)
         coefficients = {rho: rule.coefficients(rho) for rho in np.unique(mdp.table.rho)}
         self.uses_w = any(c[:, 1].any() or c[2].any() for c in coefficients.values())
         self.probability, unique = self._distinct_transitions()
@@ -187,10 +185,10 @@ class Dynamics:
 
     def _rank_part(self, X: Floats) -> Floats:
         """E[U(VᵀXV)Uᵀ] as three large products."""
-        count, side, columns = self._U.shape
-        inner = self._V.transpose(0, 2, 1) @ (X @ self._flat_V).reshape(side, count, columns).transpose(1, 0, 2)
+        (count, side, columns), (flat_U, flat_V) = self._U.shape, self._flat
+        inner = self._V.transpose(0, 2, 1) @ (X @ flat_V).reshape(side, count, columns).transpose(1, 0, 2)
         outer = (self.probability[:, None, None] * self._U) @ inner
-        return outer.transpose(1, 0, 2).reshape(side, -1) @ self._flat_U.T
+        return outer.transpose(1, 0, 2).reshape(side, -1) @ flat_U.T
 
     def _rank_part_by_states(self, X: Floats) -> Floats:
         """The same for a value: VᵀXV are entries of FXFᵀ, and U·Uᵀ sums features of two states, F the feature table.
@@ -228,12 +226,9 @@ class Dynamics:
         return out
 
     @cached_property
-    def _flat_U(self) -> Floats:
-        return np.ascontiguousarray(self._U.transpose(1, 0, 2).reshape(self.side, -1))
-
-    @cached_property
-    def _flat_V(self) -> Floats:
-        return np.ascontiguousarray(self._V.transpose(1, 0, 2).reshape(self.side, -1))
+    def _flat(self) -> tuple[Floats, Floats]:
+        U, V = (np.ascontiguousarray(part.transpose(1, 0, 2).reshape(self.side, -1)) for part in (self._U, self._V))
+        return U, V
 
 
 def mean_square(dynamics: Dynamics, trajectory: bool = False, seconds: float = 6.0) -> Bracket:

@@ -61,14 +61,9 @@ def long_run_covariance(mdp: FiniteMDP) -> Floats:
     np.add.at(h, table.state, table.probability[:, None] * g)
     sums = np.zeros_like(h)
     seen = mdp.d > 0  # no chain leaves these
-    P = _with_restarts(mdp)[np.ix_(seen, seen)]
+    P = mdp.P_behaviour + np.outer(1.0 - mdp.P_behaviour.sum(1), table.start)  # what ends begins anew
+    P = P[np.ix_(seen, seen)]
     sums[seen] = np.linalg.solve(np.eye(len(P)) - P + mdp.d[seen], h[seen])
     following = np.where(table.ends[:, None], table.start @ sums, sums[table.next_state])
     later = g.T @ (mdp.mass[:, None] * following)
     return now + later + later.T
-
-
-def _with_restarts(mdp: FiniteMDP) -> Floats:
-    """The behaviour's chain, in which what ends begins anew from the start distribution."""
-    P = mdp.P_behaviour
-    return P + np.outer(1.0 - P.sum(1), mdp.table.start)

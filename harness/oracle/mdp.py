@@ -114,6 +114,16 @@ class FiniteMDP:
         rows = [(s, a, float(probability[s, a, n]), n, float(reward[s, a, n]), False) for s, a, n in cells]
         return FiniteMDP(name, Transitions.of(rows), **rest)  # type: ignore[arg-type]
 
+    @staticmethod
+    def of_rows(
+        name: str, rows: list[tuple[int, int, float, int, float, bool]], gamma: float, features: Floats,
+        policies: tuple[Floats, Floats] | None = None, theta_initial: ArrayLike | None = None, **rest: Floats,
+    ) -> FiniteMDP:  # fmt: skip
+        """`policies` are (behaviour, target); none: the one action of a chain. θ₀ is 0 unless it is said."""
+        one = np.ones((len(features), 1))
+        theta = np.zeros(features.shape[1]) if theta_initial is None else np.asarray(theta_initial, dtype=float)
+        return FiniteMDP(name, Transitions.of(rows), gamma, *(policies or (one, one)), features, theta, **rest)
+
     def with_(self, **changes: object) -> FiniteMDP:
         """A copy with some fields replaced (features, policies, …)."""
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -306,6 +316,13 @@ class FiniteMDP:
     def projected_backup(self, theta: ArrayLike) -> Floats:
         """Least-squares dynamic programming: θ of Π(r + γPXθ)."""
         return self.C_inverse @ (self.b + (self.C - self.A) @ np.asarray(theta, dtype=float))
+
+
+def row_space(features: Floats) -> tuple[Floats, Floats]:
+    """(coordinates [states, rank], basis [rank, k]) of the features' row space, orthonormal: no learner leaves it."""
+    left, singular, right = np.linalg.svd(features, full_matrices=False)
+    rank = int((singular > 1e-10 * singular[0]).sum())
+    return left[:, :rank] * singular[:rank], right[:rank]
 
 
 def optimal_policy(mdp: FiniteMDP, tolerance: float = 1e-12) -> Floats:

@@ -34,7 +34,7 @@ class Metrics:
             values = self.target.mean(F)
             of = {
                 "rmspbe": lambda: self.rmspbe(values),
-                "rmsve": lambda: self._rmsve(values),
+                "rmsve": lambda: np.sqrt(((values - self.mdp.v) ** 2) @ self.mdp.d),
                 "size": lambda: np.sqrt((values**2).mean(-1)),
                 "rdmspbe": lambda: self._rdmspbe(F),
                 "cramer": lambda: self._cramer(F),
@@ -55,9 +55,6 @@ class Metrics:
         """√MSPBE of values [..., states] of any predictor: projected onto the problem's own features."""
         mdp = self.mdp
         return self._projected(mdp.r_pi + mdp.gamma * values @ mdp.P_pi.T - values)
-
-    def _rmsve(self, values: Floats) -> Floats:
-        return np.sqrt(((values - self.mdp.v) ** 2) @ self.mdp.d)
 
     @cached_property
     def _backup(self) -> Backup:
@@ -110,15 +107,11 @@ def known(curves: Floats) -> Floats:
         return np.where(there, curves, 0.0).sum(1) / there.sum(1)
 
 
-def _late(times: Integers, curves: Floats) -> Floats:
-    return known(curves[:, times > (1 - LATE) * times[-1]])
-
-
 # Of a curve [lanes, checkpoints], by name.
 NUMBERS: dict[str, Callable[[Integers, Floats], Floats]] = {
     "final": lambda times, curves: curves[:, -1],
     "auc": areas,
-    "late": _late,
+    "late": lambda times, curves: known(curves[:, times > (1 - LATE) * times[-1]]),
     "mean": lambda times, curves: known(curves[:, 1:]),
 }
 

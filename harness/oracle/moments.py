@@ -21,7 +21,7 @@ from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.stepping import Constant, Schedule, check_steps
 from dgtd.algorithms.targets import Target
 from dgtd.harness.oracle import moment_kernels as kernels
-from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.mdp import FiniteMDP, row_space
 from dgtd.harness.oracle.metrics import Metrics
 
 FAR = 100.0  # times the start's predictions
@@ -59,9 +59,7 @@ class Moments:
         if not rule.linear:
             raise ValueError(f"rule {rule.name!r} must be linear in (delta, u): only then are moments a recursion")
         self.rule, self.mdp, self.target = rule, mdp, target
-        left, singular, self._basis = np.linalg.svd(mdp.features, full_matrices=False)
-        rank = int((singular > 1e-10 * singular[0]).sum())
-        self.features, self._basis = left[:, :rank] * singular[:rank], self._basis[:rank]
+        self.features, self._basis = row_space(mdp.features)
 
     @property
     def size(self) -> int:
@@ -121,16 +119,12 @@ class Moments:
         for o, ratio in enumerate(rho):
             (p_d, p_u), (t_d, t_u), (q_d, q_u) = self.rule.coefficients(float(ratio))
             t, back = sp.csr_matrix(T[o]), sp.csr_matrix(T[o].T)
-            blocks.append(
-                sp.bmat(
-                    [
-                        [p_d * one, -p_d * t, -p_u * one],
-                        [t_d * back, -t_d * (back @ t), -t_u * back],
-                        [-q_d * one, q_d * t, q_u * one],
-                    ],
-                    format="csr",
-                )
-            )
+            parts = [
+                [p_d * one, -p_d * t, -p_u * one],
+                [t_d * back, -t_d * (back @ t), -t_u * back],
+                [-q_d * one, q_d * t, q_u * one],
+            ]
+            blocks.append(sp.bmat(parts, format="csr"))
             delta = constant[o]
             pushes.append(np.concatenate([-p_d * delta, -t_d * (back @ delta), q_d * delta]))
         B = sp.vstack(blocks, format="csr")
@@ -214,11 +208,8 @@ class Moments:
             np.zeros((side, 3 * n)), np.zeros((side, 3 * n)), np.zeros((3 * n, 3 * n)), np.zeros((3 * n, 3 * n)),
             np.zeros(3 * n), np.zeros(3 * n), np.zeros((side, 2 * n * k)),
         )  # fmt: skip
-        out, means, grown = (
-            np.full((len(at), len(names)), np.nan),
-            np.full((len(at), self.size), np.nan),
-            np.full(1, -1),
-        )
+        out, means = (np.full((len(at), width), np.nan) for width in (len(names), self.size))
+        grown = np.full(1, -1)
         kernels.run(
             now, spare, self._maps, kernels.Shape(n, old, old + 2 * self.size), self.forms(names), room,
             alpha * factors[0], beta * factors[1], self.rule.w_decay, average, at, means, out, grown,

@@ -114,14 +114,8 @@ def true_law(mdp: FiniteMDP, target: CdfTarget) -> ReturnLaw:
         laws.append((grid, _fixed_point(mdp, grid, Backup.of(mdp, grid))))
     grid, fine = laws[0]
     at_atoms, half = (law[:, :: law.shape[1] // target.outputs] for _, law in laws)
-    mean, variance = _grid_moments(grid, fine)
-    exact = moments(mdp)
-    return ReturnLaw(
-        cdf=at_atoms,
-        mean_error=float(np.abs(mean - exact.mean).max()),
-        variance_excess=float((variance - exact.variance).max()),
-        resolution=float(cramer_distance(at_atoms, half, target.spacing).max()),
-    )
+    resolution = float(cramer_distance(at_atoms, half, target.spacing).max())
+    return ReturnLaw(at_atoms, *_moments_off(mdp, grid, fine), resolution)
 
 
 @dataclass(frozen=True)
@@ -144,14 +138,7 @@ def projected_law(mdp: FiniteMDP, target: CdfTarget) -> ProjectedLaw:
     system = sp.identity(T.shape[0], format="csc") - T.tocsc()
     smallest = np.linalg.svd(system.toarray(), compute_uv=False)[-1] if T.shape[0] <= 1500 else 1.0
     cdf = _fixed_point(mdp, target, backup)
-    mean, variance = _grid_moments(target, cdf)
-    exact = moments(mdp)
-    return ProjectedLaw(
-        cdf=cdf,
-        unique=bool(smallest > 1e-9),
-        mean_error=float(np.abs(mean - exact.mean).max()),
-        variance_excess=float((variance - exact.variance).max()),
-    )
+    return ProjectedLaw(cdf, bool(smallest > 1e-9), *_moments_off(mdp, target, cdf))
 
 
 def _fixed_point(mdp: FiniteMDP, grid: CdfTarget, backup: Backup, most: int = 100_000) -> Floats:
@@ -166,7 +153,9 @@ def _fixed_point(mdp: FiniteMDP, grid: CdfTarget, backup: Backup, most: int = 10
     return law.reshape(mdp.states, -1)
 
 
-def _grid_moments(grid: CdfTarget, cdf: Floats) -> tuple[Floats, Floats]:
-    p = grid.probabilities(cdf)
+def _moments_off(mdp: FiniteMDP, grid: CdfTarget, cdf: Floats) -> tuple[float, float]:
+    """Over the states: the largest error of the grid's mean, and by how much its variance is too large at most."""
+    p, exact = grid.probabilities(cdf), moments(mdp)
     mean = p @ grid.support
-    return mean, p @ grid.support**2 - mean**2
+    excess = p @ grid.support**2 - mean**2 - exact.variance
+    return float(np.abs(mean - exact.mean).max()), float(excess.max())

@@ -16,7 +16,7 @@ import numpy as np
 from dgtd.algorithms.checks import Floats, Integers
 from dgtd.algorithms.stepping import mirror_descent, mirror_prox
 from dgtd.algorithms.targets import Target
-from dgtd.harness.oracle.mdp import FiniteMDP
+from dgtd.harness.oracle.mdp import FiniteMDP, row_space
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,7 @@ class Saddle:
     @cached_property
     def _axes(self) -> Floats:
         """[k, rank]: an orthonormal basis of the features' row space; a linear learner never leaves it."""
-        _, singular, right = np.linalg.svd(self.mdp.features, full_matrices=False)
-        rank = int((singular > 1e-10 * singular[0]).sum())
-        return right[:rank].T
+        return row_space(self.mdp.features)[1].T
 
     @cached_property
     def _samples(self) -> tuple[Floats, Floats, Floats]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -18,17 +16,11 @@ from dgtd.harness.oracle.moments import Expected, Moments
 from dgtd.harness.oracle.objectives import Objective, flat, linear, mlp
 from dgtd.harness.oracle.problem import Problem
 
-if TYPE_CHECKING:
-    from dgtd.algorithms.checks import Floats
-    from dgtd.harness.oracle.objectives import Objective
-    from dgtd.harness.oracle.problem import Problem
-
 EXACT = 1e-8  # relative: rounding is at 1e-12, a wrong term at 1e-2
 
 
 def linear_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """A linear predictor on 5 atoms at a random θ."""
-
     target = problem.target(target_kind, atoms=5)
     predictor = linear(problem.mdp.features, target.outputs)
     return Objective(problem.mdp, target, predictor), generator(seed, purpose="point").normal(size=predictor.size)
@@ -36,7 +28,6 @@ def linear_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objectiv
 
 def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """One hidden layer of 3, 5 atoms, a pinned logit, random weights."""
-
     target = problem.target(target_kind, atoms=5)
     engine = MlpEngine(gtd2, (problem.mdp.features.shape[1], 3), target, pinned=True)
     theta = flat(engine.init([generator(seed, purpose="weights")]))
@@ -45,7 +36,6 @@ def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objecti
 
 def small_problem() -> Problem:
     """Six states, two actions, off-policy, drawn once: for checks that need any problem, even if none is installed."""
-
     rng = generator(0, purpose="small problem")
     P = rng.dirichlet(np.ones(6), size=(6, 2))
     target, behaviour = rng.dirichlet(np.ones(2), size=(2, 6))
@@ -128,14 +118,13 @@ def _powers(step: Floats, first: Floats, times: Integers) -> list[Floats]:
     out, now, done, squares = [], first, 0, [step]
     for n in times:
         left, digit = int(n) - done, 0
-        while left:
-            if digit == len(squares):
-                with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
+            while left:
+                if digit == len(squares):
                     squares.append(squares[-1] @ squares[-1])
-            if left & 1:
-                with np.errstate(all="ignore"):
+                if left & 1:
                     now = squares[digit] @ now
-            left, digit = left >> 1, digit + 1
+                left, digit = left >> 1, digit + 1
         done = int(n)
         out.append(now)
     return out

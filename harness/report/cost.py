@@ -69,7 +69,6 @@ def draw(path: Path) -> None:
 
 def _linear(left: Any, right: Any) -> None:
     """The linear engine, 50 outputs: elements its source touches, and its time for one lane."""
-
     target, features = CdfTarget(-1, 1, 51), (8, 32, 100, 1000, 10_000, 100_000)
     calls = []
     for k in features:

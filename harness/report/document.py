@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -19,20 +20,17 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]") 
 
 def as_markdown(entries: list[Entry], title: str) -> str:
     """A table for a CI job's summary."""
-    lines = [
-        f"## {title}",
-        "",
-        counts(entries),
-        "",
-        "| claim | says | verdict | estimate | margin |",
-        "|---|---|---|---|---|",
+    rows = [
+        (f"`{e.claim.id}`", e.claim.says, e.status, span(e.finding), f"{e.finding.margin:.3g}" if e.finding else "")
+        for e in entries
     ]
-    for entry in entries:
-        f = entry.finding
-        numbers = ("", "") if f is None else (span(f), f"{f.margin:.3g}")
-        cells = (f"`{entry.claim.id}`", entry.claim.says, entry.status, *numbers)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+    table = _table(("claim", "says", "verdict", "estimate", "margin"), rows)
+    return "\n".join([f"## {title}", "", counts(entries), "", *table]) + "\n"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in (columns, *rows)]
+    return [lines[0], "|" + "---|" * len(columns), *lines[1:]]
 
 
 def as_junit(entries: list[Entry], title: str) -> str:
@@ -40,28 +38,35 @@ def as_junit(entries: list[Entry], title: str) -> str:
 
     Times are those of the runs and jobs behind a claim; claims that share a run each count it.
     """
-    failures = sum(entry.status in ("FAIL", "MISSED") for entry in entries)
-    errors = sum(entry.status in ("INCONCLUSIVE", "ERROR") and not _open_figure(entry) for entry in entries)
-    skipped = sum(entry.status == "NOT PROMISED" or _open_figure(entry) for entry in entries)
-    totals = {"tests": len(entries), "failures": failures, "errors": errors, "skipped": skipped}
+    found = Counter(_outcome(entry) for entry in entries)
+    totals = {
+        "tests": len(entries),
+        "failures": found["failure"],
+        "errors": found["error"],
+        "skipped": found["skipped"],
+    }
     time = f"{sum(entry.seconds for entry in entries):.3f}"
     suite = Element("testsuite", {"name": title, "time": time, **{key: str(value) for key, value in totals.items()}})
     for entry in entries:
         named = {"classname": entry.claim.suite, "name": entry.claim.id, "time": f"{entry.seconds:.3f}"}
-        case, words = SubElement(suite, "testcase", named), entry.words
-        if entry.status in ("FAIL", "MISSED"):
-            SubElement(case, "failure", {"message": words}).text = entry.command
-        elif _open_figure(entry):
-            SubElement(case, "skipped", {"message": f"{entry.status}: {words}"})
-        elif entry.status == "INCONCLUSIVE":
-            SubElement(case, "error", {"type": "inconclusive", "message": words}).text = entry.command
-        elif entry.status == "ERROR":
-            SubElement(case, "error", {"type": "error", "message": words}).text = entry.command
-        elif entry.status == "NOT PROMISED":
-            SubElement(case, "skipped", {"message": words})
+        case, words, outcome = SubElement(suite, "testcase", named), entry.words, _outcome(entry)
+        if outcome == "skipped":
+            SubElement(case, "skipped", {"message": f"{entry.status}: {words}" if _open_figure(entry) else words})
+        elif outcome:
+            kind = {"type": entry.status.lower()} if outcome == "error" else {}
+            SubElement(case, outcome, kind | {"message": words}).text = entry.command
         SubElement(case, "system-out").text = f"{entry.claim.says}\n{entry.status}: {words}\n{entry.command}"
     text = tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
     return _NOT_XML.sub("�", text)
+
+
+def _outcome(entry: Entry) -> str:
+    """JUnit's word for it; none for what passed."""
+    if entry.status in ("FAIL", "MISSED"):
+        return "failure"
+    if entry.status == "NOT PROMISED" or _open_figure(entry):
+        return "skipped"
+    return "error" if entry.status in ("INCONCLUSIVE", "ERROR") else ""
 
 
 def _open_figure(entry: Entry) -> bool:
@@ -69,8 +74,10 @@ def _open_figure(entry: Entry) -> bool:
     return entry.claim.figure and entry.status in ("INCONCLUSIVE", "NOT REPLICATED")
 
 
-def span(finding: Finding) -> str:
+def span(finding: Finding | None) -> str:
     """The estimate, with its interval if it has one."""
+    if finding is None:
+        return ""
     if finding.low == finding.high:
         return f"{finding.estimate:.3g}"
     return f"{finding.estimate:.3g} [{finding.low:.3g}, {finding.high:.3g}]"
@@ -98,35 +105,19 @@ def as_document(entries: list[Entry], command: str, date: str) -> str:
         said = [f"- **{e.status}** `{e.claim.id}`: {e.claim.says}. Found: {e.words}." for e in left]
         out += ["## What could not be confirmed", "", *said, ""]
     for suite in dict.fromkeys(entry.claim.suite for entry in entries):
-        out += [
-            f"## {suite}",
-            "",
-            "| claim | says | source | verdict | estimate | again |",
-            "|---|---|---|---|---|---|",
+        rows = [
+            (f"`{e.claim.id}`", e.claim.says, e.claim.source, e.status, span(e.finding), f"`{e.command}`")
+            for e in entries
+            if e.claim.suite == suite
         ]
-        for entry in (e for e in entries if e.claim.suite == suite):
-            estimate = span(entry.finding) if entry.finding else ""
-            cells = (
-                f"`{entry.claim.id}`",
-                entry.claim.says,
-                entry.claim.source,
-                entry.status,
-                estimate,
-                f"`{entry.command}`",
-            )
-            out.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-        out.append("")
+        out += [f"## {suite}", "", *_table(("claim", "says", "source", "verdict", "estimate", "again"), rows), ""]
     return "\n".join(out)
 
 
 def verdicts_in(document: str) -> dict[str, str]:
     """Claim → verdict, read back from the page."""
-    rows = re.findall(
-        r"^\| `([^`]+)` \| .*? \| (PASS|FAIL|INCONCLUSIVE|VACUOUS|NOT REPLICATED|CAUGHT|MISSED) \| ",
-        document,
-        re.MULTILINE,
-    )
-    return dict(rows)
+    row = r"^\| `([^`]+)` \| .*? \| (PASS|FAIL|INCONCLUSIVE|VACUOUS|NOT REPLICATED|CAUGHT|MISSED) \| "
+    return dict(re.findall(row, document, re.MULTILINE))
 
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
@@ -179,9 +170,8 @@ def _curve(axis: Any, evidence: dict[str, Any], power_law: bool) -> None:
 
 def _gauge(axis: Any, finding: Finding) -> None:
     low, high = finding.low, finding.high
-    axis.errorbar(
-        [finding.estimate], [0], xerr=[[finding.estimate - low], [high - finding.estimate]], fmt="o", color=BLUE
-    )
+    reach = [[finding.estimate - low], [high - finding.estimate]]
+    axis.errorbar([finding.estimate], [0], xerr=reach, fmt="o", color=BLUE)
     axis.axvline(finding.margin, color=ORANGE, ls="--", label=f"margin {finding.margin:.3g}")
     numbers = [v for v in (finding.estimate, finding.margin) if np.isfinite(v)]
     if len(numbers) == 2 and min(numbers) > 0 and max(numbers) > 100 * min(numbers):

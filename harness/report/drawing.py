@@ -33,6 +33,11 @@ class Reading:
     x: Sequence[float]
     words: Sequence[str]
 
+    def at(self, places: list[float]) -> list[str]:
+        """What is said at each of the places; nothing where the curve has no point."""
+        said = dict(zip(map(float, self.x), self.words, strict=True))
+        return [said.get(x, "") for x in places]
+
 
 @dataclass(frozen=True)
 class Readings:
@@ -46,11 +51,8 @@ class Readings:
         places = sorted({float(x) for curve in self.curves for x in curve.x})
         middle = axis.get_ylim()[0]  # any height will do: only the horizontal position is asked for
         left = axis.transData.transform([(x, middle) for x in places])[:, 0] / axis.figure.bbox.width * width
-        curves = [
-            {"mark": curve.mark, "name": curve.name, "words": _placed(curve, places)}
-            for curve in self.curves
-            if len(curve.x)
-        ]
+        shown = [curve for curve in self.curves if len(curve.x)]
+        curves = [{"mark": curve.mark, "name": curve.name, "words": curve.at(places)} for curve in shown]
         found = {"x": np.round(left, 1).tolist(), "at": [self.at(x) for x in places], "curves": curves}
         # Inside a script element nothing may look like a tag.
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
@@ -58,11 +60,6 @@ class Readings:
 
     def __bool__(self) -> bool:
         return any(len(curve.x) for curve in self.curves)
-
-
-def _placed(curve: Reading, places: list[float]) -> list[str]:
-    said = dict(zip(map(float, curve.x), curve.words, strict=True))
-    return [said.get(x, "") for x in places]
 
 
 INK = "#010203"
@@ -91,8 +88,10 @@ class Figure:
     panels: tuple[Panel, ...]
 
 
-def check_picture(name: str, path: Path) -> None:
+def check_picture(name: str, path: Path | None) -> None:
     """A file whose ending we draw; matplotlib would add an ending of its own to any other."""
+    if path is None:
+        return
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"{name} must end in png, svg or pdf, got {str(path)!r}")
     if path.is_dir():
@@ -121,6 +120,14 @@ def save(figure: Figure, *paths: Path, columns: int = 2) -> None:
             metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
             drawn.savefig(path, dpi=220, metadata=metadata, transparent=False, facecolor="white")
         plt.close(drawn)
+
+
+def save_as(figure: Figure, path: Path, columns: int = 2) -> None:
+    """To a file that a user named: what can't be drawn there is their mistake."""
+    try:
+        save(figure, path, columns=columns)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"can't draw {str(path)!r}: {error}") from None
 
 
 def inline(figure: Figure) -> list[str]:
@@ -155,8 +162,6 @@ def _arrange(drawn: Any, rows: int, columns: int, below: float) -> None:
 
 
 def _fill(panel: Panel, axis: Any) -> Readings | None:
-    import numpy as np
-
     readings = panel.draw(axis)
     if axis.lines and not any(np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any() for line in axis.lines):
         axis.set(xscale="linear", yscale="linear", xticks=[], yticks=[])
@@ -184,7 +189,6 @@ def _legend(drawn: Any, axes: list[Any], columns: int) -> float:
 
 def _powers(axis: Any, limits: tuple[float, float]) -> None:
     """Ticks at powers of ten, in plain text: typesetting hundreds of small labels took half of the time."""
-    import numpy as np
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     plain = FuncFormatter(lambda x, _: f"{x:.2g}")
@@ -224,9 +228,8 @@ def _for_page(svg: str, prefix: str, words: str) -> str:
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
     svg = svg.replace(INK, "currentColor")
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
-    label = (
-        f'role="img" aria-label="{escape(words)}"'  # words may hold backslashes, which a template would take as its own
-    )
+    # Words may hold backslashes, which a template would take as its own.
+    label = f'role="img" aria-label="{escape(words)}"'
     return re.sub(r'(<svg) [^>]*?(viewBox="[^"]*")[^>]*>', lambda found: f"{found[1]} {found[2]} {label}>", svg)
 
 
@@ -251,6 +254,10 @@ class Styles:
         dash, width = ((0, (2.5, 1.5)), 2.8) if who.distributional else ("-", 1.4)
         label = "\u200b" + who.label if who.label.startswith("_") else who.label  # matplotlib hides the others
         return {"color": self.colour(who), "ls": dash, "lw": width, "gid": self.gid(who), "label": label}
+
+    def reading(self, who: Entrant, x: Any, words: Sequence[str]) -> Reading:
+        """What the page says of an entrant's curve."""
+        return Reading(self.gid(who), who.label, x.tolist(), words)
 
     def index(self, who: Entrant) -> int:
         return self._index[who]

@@ -82,18 +82,16 @@ def exactness(found: Comparison) -> list[str]:
     end = max((abs(each.away) for each in seen.ends), default=None)
     at_end = "" if end is None else f", and at the last checkpoint at most {_size(end)}"
     outside = [_place(each) for each in seen.outside]
-    verdict = f"Farther than that: {'; '.join(outside)}." if outside else _inside(abs(seen.worst.away) <= seen.within)
+    verdict = "None is flagged: the lanes are skewed, and few skewed lanes can be that far away by chance."
+    if outside:
+        verdict = f"Farther than that: {'; '.join(outside)}."
+    elif abs(seen.worst.away) <= seen.within:
+        verdict = "None is farther."
     return [
         f"Against the exact expected MSPBE, the mean over {seen.lanes} lanes is farthest for {_place(seen.worst)}, of "
         f"{len(seen.distances)} checkpoints of {seen.curves} curves{at_end}. Near normal lanes stay within "
         f"{seen.within:.1f} in {1 - CHANCE:.0%} of such comparisons. {verdict}"
     ]
-
-
-def _inside(plainly: bool) -> str:
-    if plainly:
-        return "None is farther."
-    return "None is flagged: the lanes are skewed, and few skewed lanes can be that far away by chance."
 
 
 def _place(each: Distance) -> str:
@@ -118,12 +116,11 @@ BOUNDARY = "#08306b"
 def zones_figure(name: str, found: dict[tuple[str, str], Zones]) -> Figure:
     """A panel for each (rule, problem)."""
     panels = tuple(_panel(f"{rule} on {problem}", each) for (rule, problem), each in found.items())
-    words = "; ".join(f"{rule} on {problem}: {in_words(each)}" for (rule, problem), each in found.items())
-    return Figure(name, "Stability over step sizes", words, panels)
-
-
-def in_words(found: Zones) -> str:
-    return ", ".join(f"{found.share(kind):.0%} {kind}" for kind in Class if found.share(kind) > 0)
+    words = []
+    for (rule, problem), each in found.items():
+        shares = ", ".join(f"{each.share(kind):.0%} {kind}" for kind in Class if each.share(kind) > 0)
+        words.append(f"{rule} on {problem}: {shares}")
+    return Figure(name, "Stability over step sizes", "; ".join(words), panels)
 
 
 def _panel(title: str, found: Zones) -> Panel:

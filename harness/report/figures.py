@@ -11,7 +11,7 @@ from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.targets import CdfTarget
 from dgtd.harness.experiment.comparison import ALPHA, NAMES, Comparison, Entry
 from dgtd.harness.experiment.exact import METRIC
-from dgtd.harness.judging.statistics import Interval, median_interval
+from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.oracle.problem import ATOMS
 from dgtd.harness.oracle.returns import true_law
 from dgtd.harness.plugins import find_problem
@@ -19,7 +19,7 @@ from dgtd.harness.report import worlds
 from dgtd.harness.report.drawing import COLOURS, INK, Figure, Panel, Reading, Readings, Styles
 from dgtd.harness.report.exact_lines import caption, drawable, exact_lines, exact_words
 from dgtd.harness.report.overview import overview
-from dgtd.harness.report.panels import at_step, figure_of, file_name
+from dgtd.harness.report.panels import at_step, banded, figure_of, file_name
 from dgtd.harness.report.worlds import law_band, law_quantiles
 
 
@@ -49,16 +49,12 @@ def sweep_figure(entry: Entry) -> Figure:
             colour = COLOURS[i % len(COLOURS)]
             axis.plot(alphas[fine], area[fine], "o-", ms=4, color=colour, label=f"β/α = {ratio:g}")
             axis.plot(alphas[~fine], np.full((~fine).sum(), 1.6 * max(areas)), "x", color=colour)
-        axis.plot(*_best(entry), "*", ms=13, color=INK, label="chosen")
+        chosen = next((s.alpha, s.area) for s in entry.choice.sweep if (s.alpha, s.beta) == entry.choice.best)
+        axis.plot(*chosen, "*", ms=13, color=INK, label="chosen")
         axis.set(xlabel="α", ylabel="area under RMSPBE (× diverged)", xscale="log", yscale="log")
 
     words = f"Area under RMSPBE against alpha, one line for each beta over alpha: {entry.who.label} on {entry.place}."
     return Figure("sweep", "Sensitivity", words, (Panel(f"{entry.who.label} on {entry.place}", draw),))
-
-
-def _best(entry: Entry) -> tuple[float, float]:
-    alpha, beta = entry.choice.best
-    return alpha, next(s.area for s in entry.choice.sweep if (s.alpha, s.beta) == (alpha, beta))
 
 
 # ---------------------------------------------------------------------- the drawings
@@ -97,22 +93,11 @@ def _band(axis: Any, entry: Entry, metric: str, styles: Styles) -> Reading:
     shown = entry.times > 0
     found = [median_interval(column, ALPHA) for column in entry.of(metric)[:, shown].T]
     steps = entry.times[shown]
-    middle, low, high = (
-        drawable([getattr(interval, name) for interval in found]) for name in ("estimate", "low", "high")
-    )
-    axis.plot(steps, middle, **styles.line(entry.who))
-    axis.fill_between(
-        steps, low, high, color=styles.colour(entry.who), alpha=0.15, lw=0, gid=styles.gid(entry.who)
-    )  # fmt: skip
+    banded(axis, steps, found, styles.line(entry.who), drawable)
     more = exact_words(entry) if metric == METRIC else [""] * len(found)
-    words = [_said(interval) + exact for interval, exact in zip(found, more, strict=True)]
-    return Reading(styles.gid(entry.who), entry.who.label, steps.tolist(), words)
-
-
-def _said(interval: Interval) -> str:
-    """A median with its interval, if the seeds are enough for one."""
-    bounds = f" [{interval.low:.3g}, {interval.high:.3g}]" if np.isfinite(interval.low) else ""
-    return f"{interval.estimate:.3g}{bounds}".replace("inf", "∞")
+    said = [each.text() if np.isfinite(each.low) else f"{each.estimate:.3g}" for each in found]
+    words = [text.replace("inf", "∞") + exact for text, exact in zip(said, more, strict=True)]
+    return styles.reading(entry.who, steps, words)
 
 
 def _law(found: Comparison, problem: str, styles: Styles) -> Figure:

@@ -63,7 +63,7 @@ def _profile(seen: Across, styles: Styles, entrants: tuple[Entrant, ...]) -> Fig
             axis.plot(levels, height, **styles.line(who))
             some = slice(None, None, 10)  # two hundred levels are more than a pointer can tell apart
             said = [f"{share:.0%} of lanes" for share in height[some]]
-            curves.append(Reading(styles.gid(who), who.label, levels[some].tolist(), said))
+            curves.append(styles.reading(who, levels[some], said))
         axis.set(
             xlabel="area under RMSPBE as a share of its start", ylabel="share of lanes at or below", xscale="log",
             ylim=(-0.05, 1.05),
@@ -86,13 +86,14 @@ def _deviation(entry: Entry) -> tuple[Floats, Floats]:
     return entry.times[shown].astype(float), deviation[shown]
 
 
+def _curve(styles: Styles, entry: Entry, plot: Callable[..., Any], curve: tuple[Floats, Floats], says: str) -> Reading:
+    """Draw a contestant's curve; what a page says of each of its points."""
+    plot(*curve, **styles.line(entry.who))
+    return styles.reading(entry.who, curve[0], [says.format(height) for height in curve[1]])
+
+
 def _spread(styles: Styles, here: list[Entry], axis: Any) -> Readings:
-    curves = []
-    for entry in here:
-        steps, deviation = _deviation(entry)
-        axis.plot(steps, deviation, **styles.line(entry.who))
-        said = [f"{value:.3g}" for value in deviation]
-        curves.append(Reading(styles.gid(entry.who), entry.who.label, steps.tolist(), said))
+    curves = [_curve(styles, entry, axis.plot, _deviation(entry), "{:.3g}") for entry in here]
     axis.set(xlabel="steps", ylabel="sd of RMSPBE over seeds", xscale="log", yscale="log")
     return Readings(at_step, curves)
 
@@ -102,12 +103,8 @@ def _alive(entry: Entry) -> tuple[Floats, Floats]:
 
 
 def _survival(styles: Styles, here: list[Entry], axis: Any) -> Readings:
-    curves = []
-    for entry in here:
-        steps, alive = _alive(entry)
-        axis.step(steps, alive, where="post", **styles.line(entry.who))
-        said = [f"{share:.0%} alive" for share in alive]
-        curves.append(Reading(styles.gid(entry.who), entry.who.label, steps.tolist(), said))
+    step = partial(axis.step, where="post")
+    curves = [_curve(styles, entry, step, _alive(entry), "{:.0%} alive") for entry in here]
     axis.set(xlabel="steps", ylabel="share of lanes alive", xscale="log", ylim=(-0.05, 1.05))
     return Readings(at_step, curves)
 
@@ -132,16 +129,13 @@ def _sensitivity(styles: Styles, here: list[Entry], axis: Any) -> Readings:
         alphas, area = _areas(entry)
         fine = np.isfinite(area)
         axis.plot(alphas[fine], area[fine], marker="o", ms=4, **styles.line(entry.who))
-        axis.plot(
-            alphas[~fine], np.full((~fine).sum(), top), "x", color=styles.colour(entry.who), gid=styles.gid(entry.who)
-        )  # fmt: skip
-        axis.axvline(
-            entry.spec.learner.alpha, color=styles.colour(entry.who), lw=0.6, alpha=0.5, gid=styles.gid(entry.who)
-        )
+        own = {"color": styles.colour(entry.who), "gid": styles.gid(entry.who)}
+        axis.plot(alphas[~fine], np.full((~fine).sum(), top), "x", **own)
+        axis.axvline(entry.spec.learner.alpha, lw=0.6, alpha=0.5, **own)
         said = [
             f"{point.area:.3g} at β = {point.beta:.4g}" if point.stable else "diverged"
             for point in _best_by_alpha(entry).values()
         ]
-        curves.append(Reading(styles.gid(entry.who), entry.who.label, alphas.tolist(), said))
+        curves.append(styles.reading(entry.who, alphas, said))
     axis.set(xlabel="α (β at its best)", ylabel="area under RMSPBE", xscale="log", yscale="log")
     return Readings(lambda alpha: f"α = {alpha:.4g}", curves)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -25,7 +25,6 @@ Cell = tuple[str, float | str, bool]  # text shown, sort key, whether it won
 class Words:
     """A paragraph; `mark` is its class: soft, lead."""
 
-    kind: ClassVar[str] = "words"
     text: str
     mark: str = ""
     strong: bool = False
@@ -35,7 +34,6 @@ class Words:
 class Heading:
     """Inside a section."""
 
-    kind: ClassVar[str] = "heading"
     text: str
 
 
@@ -43,7 +41,6 @@ class Heading:
 class Code:
     """A command, or facts."""
 
-    kind: ClassVar[str] = "code"
     text: str
 
 
@@ -51,7 +48,6 @@ class Code:
 class Bullets:
     """A list."""
 
-    kind: ClassVar[str] = "bullets"
     lines: list[str]
 
 
@@ -59,7 +55,6 @@ class Bullets:
 class Beside:
     """Blocks side by side."""
 
-    kind: ClassVar[str] = "beside"
     parts: tuple[tuple[Block, ...], ...]
 
 
@@ -76,7 +71,6 @@ class Key(NamedTuple):
 class Keys:
     """Buttons that show and hide curves."""
 
-    kind: ClassVar[str] = "keys"
     keys: list[Key]
 
 
@@ -84,7 +78,6 @@ class Keys:
 class Table:
     """A sortable table that scrolls if it is too wide. `text`: columns of words; `wordy`: of sentences."""
 
-    kind: ClassVar[str] = "table"
     caption: str
     columns: list[str]
     rows: list[list[Cell]]
@@ -114,12 +107,7 @@ class Table:
 class Picture:
     """A figure: its panels, and its words beneath."""
 
-    kind: ClassVar[str] = "picture"
     figure: Figure
-
-    @property
-    def name(self) -> str:
-        return self.figure.name
 
     @property
     def words(self) -> str:
@@ -166,7 +154,7 @@ def write(page: Page, out: Path, progress: Callable[[int, int], None] = lambda i
     for i, picture in enumerate(pictures):
         progress(i, len(pictures))
         if picture.figure.panels:
-            save(picture.figure, *(out / "figures" / f"{picture.name}.{kind}" for kind in FORMATS))
+            save(picture.figure, *(out / "figures" / f"{picture.figure.name}.{kind}" for kind in FORMATS))
     path = out / "report.html"
     path.write_text(rendered(page), encoding="utf-8")
     return path

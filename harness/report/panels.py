@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from dgtd.algorithms.checks import Floats, Integers
 from dgtd.harness.experiment.comparison import Comparison
-from dgtd.harness.judging.statistics import mean_interval
+from dgtd.harness.judging.statistics import Interval, mean_interval
 from dgtd.harness.report.drawing import COLOURS, Figure, Panel, Reading, Readings
 
 Shown = tuple[Panel, list[Floats]]  # a panel, and the heights of its curves
@@ -81,14 +82,25 @@ class Bundle:
     curves: Floats
 
 
+def banded(
+    axis: Any,
+    steps: Integers,
+    found: list[Interval],
+    style: dict[str, Any],
+    drawable: Callable[[Any], Floats] = np.array,
+) -> None:
+    """Estimates as a curve, and their bounds as a band around it."""
+    middle, low, high = (drawable([getattr(each, part) for each in found]) for part in ("estimate", "low", "high"))
+    axis.plot(steps, middle, **style)
+    axis.fill_between(steps, low, high, color=style["color"], alpha=0.15, lw=0, gid=style["gid"])
+
+
 def band(axis: Any, line: Line, times: Integers, curves: Floats) -> Reading:
     """The mean over lanes after the start, and its interval; nothing where a lane has no finite number."""
     seen = (times > 0) & np.isfinite(curves).all(0)
     steps = times[seen]
     found = [mean_interval(column, ALPHA) for column in curves[:, seen].T]
-    middle, low, high = (np.array([getattr(each, part) for each in found]) for part in ("estimate", "low", "high"))
-    axis.plot(steps, middle, **line.style)
-    axis.fill_between(steps, low, high, color=line.style["color"], alpha=0.15, lw=0, gid=line.mark)
+    banded(axis, steps, found, line.style)
     said = [f"{each.estimate:.3g} [{each.low:.3g}, {each.high:.3g}]" for each in found]
     return Reading(line.mark, line.name, steps.tolist(), said)
 
@@ -118,8 +130,17 @@ def spreads(title: str, lanes: list[Bundle], ylabel: str, xlabel: str = "steps",
 
 
 def _finished(axis: Any, curves: list[Reading], xlabel: str, ylabel: str, log: bool) -> Readings:
-    axis.set(xlabel=xlabel, ylabel=ylabel, **({"yscale": "log"} if log else {}))
+    if log:
+        axis.set_yscale("log")
     axis.yaxis.labelpad = 1.0  # beside numbers such as 0.001 a label would leave the panel
     axis.locator_params(axis="x", nbins=5)
+    return labelled(axis, curves, xlabel, ylabel)
+
+
+def labelled(
+    axis: Any, curves: list[Reading], xlabel: str, ylabel: str, at: Callable[[float], str] = at_step
+) -> Readings:
+    """With its axes named, and a legend inside."""
+    axis.set(xlabel=xlabel, ylabel=ylabel)
     axis.legend(frameon=False, fontsize="small")
-    return Readings(at_step, curves)
+    return Readings(at, curves)

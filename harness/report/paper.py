@@ -106,10 +106,8 @@ def _verdicts(shown: Shown) -> Block:
         for claim in each.claims:
             entry = shown.entries.get(claim.id)
             if entry is not None:
-                estimate = _estimate(entry)
-                rows.append(
-                    [(text, text, False) for text in (each.says, claim.says, entry.status, estimate, entry.words)]
-                )
+                texts = (each.says, claim.says, entry.status, _estimate(entry), entry.words)
+                rows.append([(text, text, False) for text in texts])
     if not rows:
         return Words("No claim of this figure can be judged here.", "soft")
     columns = ["the paper says", "held here as", "verdict", "estimate", "evidence"]

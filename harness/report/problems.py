@@ -22,10 +22,7 @@ def draw(problem: Problem, path: Path) -> None:
 
     figure, axes = plt.subplots(1, 3, figsize=(15, 4.8), layout="constrained")
     figure.suptitle(f"{problem.name}: {problem.summary}", parse_math=False)
-    if problem.mdp.states <= GRAPH_MOST:
-        _graph(axes[0], problem)
-    else:
-        _matrix(axes[0], problem)
+    (_graph if problem.mdp.states <= GRAPH_MOST else _matrix)(axes[0], problem)
     _values(axes[1], problem)
     _law(axes[2], problem)
     try:

@@ -62,21 +62,35 @@ def summary(found: Comparison, place: str) -> list[Block]:
     return [Table(f"Numbers on {place}", columns, rows), Words(note, "soft")]
 
 
+def _word(text: str) -> Cell:
+    return (text, text, False)
+
+
+def _number(value: float, text: str = "") -> Cell:
+    """As a numeral, or as a text that is sorted by the number."""
+    return (text or numeral(value), value, False)
+
+
+def _of(count: int, all_: int) -> Cell:
+    return _number(float(count), f"{count} of {all_}")
+
+
+def _interval(interval: Interval, won: bool = False) -> Cell:
+    return (bracketed(interval), interval.estimate, won)
+
+
+NONE = _number(math.inf, "–")
+
+
 def shared(entry: Entry) -> list[Cell]:
     """The first columns of every table: who, and at which step sizes."""
     learner, edge = entry.spec.learner, entry.choice.on_edge
     cells = ((learner.alpha, "α" in edge), (learner.beta, "β/α" in edge))
-    return [
-        (entry.who.label, entry.who.label, False),
-        *((f"{size:.4g}{' (edge)' if on else ''}", size, False) for size, on in cells),
-    ]
+    return [_word(entry.who.label), *(_number(size, f"{size:.4g}{' (edge)' if on else ''}") for size, on in cells)]
 
 
 def _lost(entry: Entry) -> list[Cell]:
-    return [
-        (f"{entry.diverged} of {entry.count}", float(entry.diverged), False),
-        (numeral(entry.microseconds), entry.microseconds, False),
-    ]
+    return [_of(entry.diverged, entry.count), _number(entry.microseconds)]
 
 
 def _on_problem(found: Comparison, place: str) -> tuple[list[str], list[list[Cell]], str]:
@@ -88,13 +102,9 @@ def _on_problem(found: Comparison, place: str) -> tuple[list[str], list[list[Cel
     for entry in here:
         measured = [_measured(found, entry, metric, number) for metric in metrics for number in ("final", "auc")]
         steps = entry.median_steps_to_target
-        rows.append(
-            [
-                *shared(entry), *measured, ("never" if math.isinf(steps) else f"{steps:.0f}", steps, False),
-                *_lost(entry),
-                (numeral(1e-3 * steps * entry.microseconds), steps * entry.microseconds, False),
-            ]
-        )  # fmt: skip
+        until = _number(steps, "never" if math.isinf(steps) else f"{steps:.0f}")
+        took = _number(steps * entry.microseconds, numeral(1e-3 * steps * entry.microseconds))
+        rows.append([*shared(entry), *measured, until, *_lost(entry), took])
     note = (
         "Median over seeds [interval]; area: mean height of the curve. ★ lowest area under RMSPBE, by paired tests "
         f"against every other rule with Holm's correction over this page at {ALPHA:.0%}."
@@ -104,9 +114,9 @@ def _on_problem(found: Comparison, place: str) -> tuple[list[str], list[list[Cel
 
 def _measured(found: Comparison, entry: Entry, metric: str, number: str) -> Cell:
     if metric not in entry.who.metrics:
-        return ("–", math.inf, False)
-    interval = median_interval(entry.numbers(metric)[number], ALPHA)
-    return (bracketed(interval), interval.estimate, found.winner(entry.place, metric, number) == entry.who.label)
+        return NONE
+    won = found.winner(entry.place, metric, number) == entry.who.label
+    return _interval(median_interval(entry.numbers(metric)[number], ALPHA), won)
 
 
 def bracketed(interval: Interval) -> str:
@@ -126,13 +136,8 @@ def _in_world(found: Comparison, place: str) -> tuple[list[str], list[list[Cell]
         middle, until = (median_interval(each, ALPHA) for each in (late, entry.steps_to_return(asked)))
         spread = math.nan if entry.diverged or len(late) < 2 else float(late.std(ddof=1))
         plain = (float(late.mean()), spread, float(area.mean()))
-        rows.append(
-            [
-                *shared(entry), (bracketed(middle), middle.estimate, found.best(place) == entry.who.label),
-                *((numeral(value), value, False) for value in plain),
-                (_steps(until), until.estimate, False), *_lost(entry),
-            ]
-        )  # fmt: skip
+        best, arrives = found.best(place) == entry.who.label, _number(until.estimate, _steps(until))
+        rows.append([*shared(entry), _interval(middle, best), *map(_number, plain), arrives, *_lost(entry)])
     note = (
         "★ earns more than every other agent, by paired tests with Holm's correction. "
         f"Steps: medians over seeds until the return of episodes between two checkpoints is {numeral(asked)}"
@@ -164,15 +169,11 @@ def _together(found: Comparison) -> list[Block]:
     labels = list(seen.shares)
     chance = {(each.b, each.a): each.chance.estimate for each in seen.improvements}
     chance |= {(a, b): 1 - value for (b, a), value in chance.items()}
-    rows = []
-    for label in labels:
-        middle = seen.middles[label]
-        row: list[Cell] = [(label, label, False), (bracketed(middle), middle.estimate, False)]
-        row += [
-            ("–", math.inf, False) if other == label else (f"{chance[label, other]:.0%}", chance[label, other], False)
-            for other in labels
-        ]
-        rows.append(row)
+    shares = {pair: _number(share, f"{share:.0%}") for pair, share in chance.items()}
+    rows = [
+        [_word(label), _interval(seen.middles[label]), *(shares.get((label, other), NONE) for other in labels)]
+        for label in labels
+    ]
     note = (
         "Each lane's area under RMSPBE over the height at which it started; problems weigh the same. Mean of the "
         f"middle half of the seeds [{1 - ALPHA:.0%} interval over seeds], and the share of pairs (same problem, same "
@@ -186,17 +187,10 @@ def _spreads(found: Comparison) -> list[Block]:
     rows: list[list[Cell]] = []
     for entry in found.entries:
         for number, ratio in entry.spread.items():
-            r = ratio.ratio
-            name = f"{entry.who.name} on {entry.place}"
-            rows.append(
-                [
-                    (name, name, False),
-                    (number if number == "final" else "area", number, False),
-                    (numeral(r.estimate), r.estimate, False),
-                    (f"[{numeral(r.low)}, {numeral(r.high)}]", r.low, False),
-                    (f"{ratio.p:.2g}", ratio.p, False),
-                ]
-            )
+            r, of = ratio.ratio, (number if number == "final" else "area", number, False)
+            bounds = _number(r.low, f"[{numeral(r.low)}, {numeral(r.high)}]")
+            name = _word(f"{entry.who.name} on {entry.place}")
+            rows.append([name, of, _number(r.estimate), bounds, _number(ratio.p, f"{ratio.p:.2g}")])
     if not rows:
         return []
     columns = ["distributional against value", "of RMSPBE", "variance ratio", "95 % interval", "p of equal spread"]
@@ -219,14 +213,9 @@ def _sweep(found: Comparison) -> Section:
         sweep = entry.choice.sweep
         lost = sum(not point.stable for point in sweep)
         best = next(point for point in sweep if (point.alpha, point.beta) == entry.choice.best)
-        rows.append(
-            [
-                (entry.place, entry.place, False), *shared(entry), (numeral(best.mean), best.mean, False),
-                (f"{best.diverged} of {best.lanes}", float(best.diverged), False),
-                (f"{lost} of {len(sweep)}", float(lost), False),
-                (f"{entry.choice.seconds:.1f}", entry.choice.seconds, False),
-            ]
-        )  # fmt: skip
+        took = _number(entry.choice.seconds, f"{entry.choice.seconds:.1f}")
+        there = (_number(best.mean), _of(best.diverged, best.lanes), _of(lost, len(sweep)))
+        rows.append([_word(entry.place), *shared(entry), *there, took])
     label = experiment.score(experiment.places[0]).label
     columns = ["problem", "rule", "α chosen", "β chosen", label, "diverged there", "settings with diverged lanes",
                "seconds"]  # fmt: skip
@@ -254,28 +243,23 @@ def _ledger(found: Comparison) -> Section:
     def row(duel: Duel) -> list[Cell]:
         better, ratio = duel.result.better, found.variance(duel) if duel.primary else None
         number = f"{NAMES[duel.metric]}, {'area' if duel.number == 'auc' else 'final'}" if duel.metric in NAMES else ""
-        spread = "–" if ratio is None else bracketed(ratio.ratio)
         return [
-            (duel.place, duel.place, False), (number or score.label, duel.metric, False),
-            (duel.a, duel.a, False), (duel.b, duel.b, False),
-            (numeral(duel.difference), duel.difference, False),
-            (f"{better.estimate:.2f} [{better.low:.2f}, {better.high:.2f}]", better.estimate, False),
-            (f"{duel.p:.2g}", duel.p, False) if duel.primary else ("–", math.inf, False),
+            _word(duel.place), (number or score.label, duel.metric, False), _word(duel.a), _word(duel.b),
+            _number(duel.difference),
+            _number(better.estimate, f"{better.estimate:.2f} [{better.low:.2f}, {better.high:.2f}]"),
+            _number(duel.p, f"{duel.p:.2g}") if duel.primary else NONE,
             (_outcome(duel), duel.winner or "~", False),
-            (spread, math.inf if ratio is None else ratio.ratio.estimate, False),
+            NONE if ratio is None else _interval(ratio.ratio),
         ]  # fmt: skip
 
     side = "higher" if score.higher else "lower"
     columns = ["problem", "number", "A", "B", "median A − B", f"chance that A is {side}", "p (Holm)", side,
                "ratio of variances"]  # fmt: skip
     tested = sum(duel.primary for duel in found.duels)
+    tests = f"all {tested} tests" if tested != 1 else "one test"
     note = (
-        f"The {score.label} is tested: signed ranks, and Holm's correction over {_tests(tested)}. The other numbers "
+        f"The {score.label} is tested: signed ranks, and Holm's correction over {tests}. The other numbers "
         "are described."
     )
     tested_pairs = Table("Paired tests", columns, list(map(row, found.duels)), frozenset({0, 1, 2, 3, 7}))
     return Section("Ledger", [Words(note, "soft"), tested_pairs])
-
-
-def _tests(count: int) -> str:
-    return "all " + f"{count} tests" if count != 1 else "one test"

@@ -24,17 +24,16 @@ def question(found: Comparison) -> str:
 def method(found: Comparison) -> str:
     """How the page was made, in a few sentences."""
     experiment = found.experiment
-    start = f"{experiment.seeds} paired seeds, {experiment.steps:,} steps, {experiment.atoms} atoms "
-    end = "Diverged lanes count as infinitely bad, and no lane is left out."
-    if experiment.in_worlds:
-        return (
-            f"{start}({experiment.projection}). Lines are means over seeds of the returns of episodes between two "
-            f"checkpoints, bands their {1 - ALPHA:.0%} t-intervals. Agents share their worlds' and their exploration's "
-            f"random numbers lane by lane. {end}"
-        )
+    lines = (
+        f"Lines are means over seeds of the returns of episodes between two checkpoints, bands their {1 - ALPHA:.0%} "
+        "t-intervals. Agents share their worlds' and their exploration's random numbers lane by lane."
+        if experiment.in_worlds
+        else f"Lines are medians over seeds, bands are their {1 - ALPHA:.0%} intervals. "
+        "A dashed line is a rule on return distributions."
+    )
     return (
-        f"{start}({experiment.projection}). Lines are medians over seeds, bands are their {1 - ALPHA:.0%} intervals. "
-        f"A dashed line is a rule on return distributions. {end}"
+        f"{experiment.seeds} paired seeds, {experiment.steps:,} steps, {experiment.atoms} atoms "
+        f"({experiment.projection}). {lines} Diverged lanes count as infinitely bad, and no lane is left out."
     )
 
 

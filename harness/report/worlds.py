@@ -12,7 +12,7 @@ from dgtd.algorithms.targets import CdfTarget
 from dgtd.harness.experiment.comparison import Comparison, Entry
 from dgtd.harness.places.world import find_world
 from dgtd.harness.report.drawing import Figure, Panel, Reading, Readings, Styles
-from dgtd.harness.report.panels import Line, at_step, band, file_name
+from dgtd.harness.report.panels import Line, band, file_name, labelled
 from dgtd.harness.runs.trainers.trainer import trainer_of
 
 
@@ -35,10 +35,8 @@ def law_band(axis: Any, z: Floats, quantiles: Floats, style: dict[str, Any], lab
 
 
 def figures(found: Comparison, place: str, styles: Styles) -> list[Figure]:
-    made = [_returns(found, place, styles), _worth(found, place, styles)]
-    if any(entry.lanes.law.shape[1] for entry in found.at(place)):
-        made.append(_laws(found, place, styles))
-    return made
+    kept = any(entry.lanes.law.shape[1] for entry in found.at(place))
+    return [make(found, place, styles) for make in (_returns, _worth, *([_laws] if kept else []))]
 
 
 def _line(entry: Entry, styles: Styles, name: str = "", dashed: bool = False) -> Line:
@@ -50,15 +48,11 @@ def _returns(found: Comparison, place: str, styles: Styles) -> Figure:
 
     def over_steps(axis: Any) -> Readings:
         curves = [band(axis, _line(each, styles), each.times, each.known("return")) for each in found.at(place)]
-        axis.set(xlabel="steps of the world", ylabel="return of an episode")
-        axis.legend(frameon=False, fontsize="small")
-        return Readings(at_step, curves)
+        return labelled(axis, curves, "steps of the world", "return of an episode")
 
     def over_episodes(axis: Any) -> Readings:
         curves = [band(axis, _line(entry, styles), *entry.over_episodes()) for entry in found.at(place)]
-        axis.set(xlabel="episodes of a lane", ylabel="return of an episode")
-        axis.legend(frameon=False, fontsize="small")
-        return Readings(lambda x: f"episode {x:,.0f}", curves)
+        return labelled(axis, curves, "episodes of a lane", "return of an episode", lambda x: f"episode {x:,.0f}")
 
     text = (
         f"Return of an episode in {place} against steps, and against the episodes that a lane has finished, as far as "
@@ -76,9 +70,7 @@ def _worth(found: Comparison, place: str, styles: Styles) -> Figure:
             lines = ((_line(entry, styles, "Q, what was expected"), "value"),
                      (_line(entry, styles, "what was earned, discounted", dashed=True), "earned"))  # fmt: skip
             curves = [band(axis, line, entry.times, entry.known(name)) for line, name in lines]
-            axis.set(xlabel="steps of the world", ylabel="worth of an episode")
-            axis.legend(frameon=False, fontsize="small")
-            return Readings(at_step, curves)
+            return labelled(axis, curves, "steps of the world", "worth of an episode")
 
         return Panel(entry.who.label, draw, named=True)
 
@@ -106,9 +98,7 @@ def _laws(found: Comparison, place: str, styles: Styles) -> Figure:
             for entry in here:
                 F = entry.lanes.law.reshape(entry.count, len(states), actions, -1)[:, state, action]
                 curves.append(law_band(axis, z, law_quantiles(F), _line(entry, styles).style))
-            axis.set(xlabel="discounted return", ylabel="F(z)")
-            axis.legend(frameon=False, fontsize="small")
-            return Readings(lambda x: f"return at most {x:.3g}", curves)
+            return labelled(axis, curves, "discounted return", "F(z)", lambda x: f"return at most {x:.3g}")
 
         where = f"at ({', '.join(f'{part:g}' for part in states[state])}), " if states[state] else ""
         return Panel(where + (f"action {action}" if actions > 1 else "the greedy action"), draw, named=True)

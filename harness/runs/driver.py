@@ -16,10 +16,10 @@ from dgtd.harness.runs.executors import DiedError, InProcess, Workers, capacity,
 from dgtd.harness.runs.fingerprint import DECISIVE, of_code, run_hash
 from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import is_built_in
-from dgtd.harness.runs.spec import FileRef, Outcome, Request, unique
+from dgtd.harness.runs.spec import FileRef, Outcome, Request, RunSpec, unique
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.timeouts import GRACE, check_timeout, listening
-from dgtd.harness.runs.work import Cohort, JobWork, Task, Work, carry_out
+from dgtd.harness.runs.work import Cohort, Task, Work, carry_out, failed
 
 LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
 SPARE = 2  # tasks submitted beyond the executor's workers, so that none waits for the next one
@@ -59,7 +59,7 @@ def missing(store: Store, requests: Iterable[Request], jobs: Iterable[Job] = ())
     for request in sorted(unique(requests), key=lambda each: -each.spec.probe.steps):
         settled = store.settled(run_hash(request.spec), request.spec.learner.cohort)
         found += [Cohort(request.spec, cohort) for cohort in request.cohorts if cohort not in settled]
-    return [*(JobWork(job) for job in dict.fromkeys(jobs) if not store.has_job(job.hash)), *found]
+    return [*(job for job in dict.fromkeys(jobs) if not store.has_job(job.hash)), *found]
 
 
 def execute(
@@ -115,6 +115,11 @@ def _tried_twice(todo: list[Work]) -> list[Cohort]:
     return [replace(work, twice=True) for work in dict.fromkeys(shortest.values())]
 
 
+def _whole(work: Work) -> RunSpec | Job:
+    """What fails together."""
+    return work if isinstance(work, Job) else work.spec
+
+
 def _tell(progress: Callable[[int, int], None], before: int, total: int, now: int) -> None:
     progress(before + now, total)
 
@@ -151,7 +156,7 @@ class _Crew:
                     raise
                 progress(self.done)
             for work in self.running.values():
-                self.store.save(work, work.failed(Outcome.INTERRUPTED, "interrupted by the user"))
+                self.store.save(work, failed(work, Outcome.INTERRUPTED, "interrupted by the user"))
         except BaseException:
             _stop(self.executor, hurry=True)
             raise
@@ -180,7 +185,7 @@ class _Crew:
                 self._save(work, outcome_of(future))
             except TimeoutError:
                 words = f"more than {self.timeout:g} s, and not to be stopped: its worker was ended"
-                self._save(work, work.failed(Outcome.TIMED_OUT, words))
+                self._save(work, failed(work, Outcome.TIMED_OUT, words))
             except DiedError:
                 self._again(work)
             del self.running[future]
@@ -200,10 +205,11 @@ class _Crew:
         if self.deaths[work] < DEATHS:
             self.queue.append(work)
             return
-        waiting = [other for other in self.queue if other.whole == work.whole]
-        self.queue = deque(other for other in self.queue if other.whole != work.whole)
-        for lost in (work, *waiting):
-            self._save(lost, lost.failed(Outcome.FAILED, f"{work.culprit} ended its worker process"))
+        alike = [other for other in self.queue if _whole(other) == _whole(work)]
+        self.queue = deque(other for other in self.queue if _whole(other) != _whole(work))
+        culprit = work.culprit if isinstance(work, Job) else f"rule {work.spec.learner.rule.name}"
+        for lost in (work, *alike):
+            self._save(lost, failed(lost, Outcome.FAILED, f"{culprit} ended its worker process"))
 
     def _begin_anew(self) -> None:
         """The executor is of no use any more (its last worker died, or one that held its lock); nothing is lost."""

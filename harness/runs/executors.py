@@ -16,7 +16,7 @@ from typing import Any
 
 from dgtd.algorithms.checks import whole
 from dgtd.algorithms.fast.compiling import NO_CACHE, check_cache
-from dgtd.algorithms.names import unknown
+from dgtd.algorithms.names import look_up
 from dgtd.harness.runs.timeouts import time_limit
 
 PATIENCE = 5.0  # seconds until a Dask scheduler without an answer, or without workers, counts as lost
@@ -217,12 +217,11 @@ def capacity(executor: Executor) -> int:
     return 1 if client is None else max(1, _threads(client))
 
 
-KINDS = ("in-process", "pool", "dask")
+KINDS = dict.fromkeys(("in-process", "pool", "dask"))
 
 
 def make_executor(kind: str, workers: int | None = None, scheduler: str | None = None) -> Executor:
-    if kind not in KINDS:
-        raise unknown("executor", kind, KINDS)
+    look_up("executor", kind, KINDS)
     if kind == "pool":
         return pool(workers)
     return InProcess() if kind == "in-process" else dask(scheduler)
@@ -230,8 +229,7 @@ def make_executor(kind: str, workers: int | None = None, scheduler: str | None =
 
 def executor_maker(kind: str, workers: int | None, scheduler: str | None) -> Callable[[], Executor]:
     """A function that makes executors, its arguments checked now: a mistake must not wait for the first cohort."""
-    if kind not in KINDS:
-        raise unknown("executor", kind, KINDS)
+    look_up("executor", kind, KINDS)
     _check_workers(workers)
     if scheduler is not None and kind != "dask":
         raise ValueError(f"scheduler {scheduler!r} goes with --executor dask, got --executor {kind}")

@@ -60,8 +60,9 @@ class Job:
         }
 
     @property
-    def name(self) -> str:
-        return f"{self.function.split(':')[1]}({self.parameters})"
+    def culprit(self) -> str:
+        """What to blame if its worker dies."""
+        return f"rule {self.rule.name}" if self.rule else f"{self.function.split(':')[1]}({self.parameters})"
 
     def run(self) -> Any:
         module, _, name = self.function.partition(":")

@@ -47,18 +47,13 @@ def parse(text: str) -> PredictorSpec:
     if match is None or match["name"] not in KINDS:
         raise unknown("predictor", text, (*KINDS[:2], "mlp(50)", "mlp(64,64,relu)", "own", "file.py:function"))
     words = [word.strip() for word in match["inside"].split(",")] if (match["inside"] or "").strip() else []
-    if match["name"] == "table":
-        _refuse(text, words)
-        return PredictorSpec("table", pinned=True, inputs="most-states")
-    if match["name"] != "mlp":
-        _refuse(text, words)
-        return PredictorSpec(match["name"])
-    return _mlp(text, words)
-
-
-def _refuse(text: str, words: list[str]) -> None:
+    if match["name"] == "mlp":
+        return _mlp(text, words)
     if words:
         raise ValueError(f"predictor {text!r} takes no arguments")
+    if match["name"] == "table":
+        return PredictorSpec("table", pinned=True, inputs="most-states")
+    return PredictorSpec(match["name"])
 
 
 def _mlp(text: str, words: list[str]) -> PredictorSpec:
@@ -88,10 +83,9 @@ def _mlp(text: str, words: list[str]) -> PredictorSpec:
             once("activation", word)
     if not hidden:
         raise ValueError(f"predictor {text!r} needs at least one layer, as in 'mlp(50)'")
-    activation, inputs = rest.get("activation", "tanh"), rest.get("inputs", "states")
-    engine = rest.get("engine", "")
-    single = "float32" in rest
-    return PredictorSpec("mlp", tuple(hidden), activation, "pinned" in rest, inputs, engine=engine, single=single)
+    activation, inputs, engine = rest.get("activation", "tanh"), rest.get("inputs", "states"), rest.get("engine", "")
+    pinned, single = "pinned" in rest, "float32" in rest
+    return PredictorSpec("mlp", tuple(hidden), activation, pinned, inputs, engine=engine, single=single)
 
 
 def shown(spec: PredictorSpec) -> str:

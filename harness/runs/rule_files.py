@@ -116,7 +116,10 @@ def _resolve(ref: FileRef) -> Rule:
     if not ref.files:
         return _of_entry_point(ref.name) if ref.name in installed("rules") else find_rule(ref.name)
     with _limited(ref):
-        return _as_rule(ref, load(ref))
+        found = load(ref)
+        if not callable(found):
+            raise ValueError(f"rule {ref.path}:{ref.function} must be a function, got {type(found).__name__}")
+        return _as_rule(found)
 
 
 @lru_cache(maxsize=64)
@@ -243,19 +246,12 @@ def _imported(ref: FileRef, folder: Path) -> tuple[tuple[str, str, str], ...]:
     return (*ref.files, *((module, *finder.sources[module]) for module in sorted(finder.sources)))
 
 
-def _as_rule(ref: FileRef, found: Any) -> Rule:
-    if isinstance(found, Rule):
-        return found
-    if not callable(found):
-        raise ValueError(f"rule {ref.path}:{ref.function} must be a function, got {type(found).__name__}")
-    made: Rule = rule(found)
+def _as_rule(found: Any) -> Rule:
+    made: Rule = found if isinstance(found, Rule) else rule(found)
     return made
 
 
 def _of_entry_point(name: str) -> Rule:
     with answering(f"rule {name!r}"):
         found = installed("rules")[name].load()
-    if isinstance(found, Rule):
-        return found
-    made: Rule = rule(found)
-    return made
+    return _as_rule(found)

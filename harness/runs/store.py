@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dgtd.algorithms.checks import Floats
 from dgtd.harness.places.place import find_place
 from dgtd.harness.runs.checkpoints import Checkpoints
 from dgtd.harness.runs.database import Database, tell
@@ -135,7 +134,8 @@ class Store:
                 self.say(f"store {str(self.path)!r}: lane {said[1]} of run {run} is damaged and left out")
                 continue
             _, seed, outcome, died, count, blob, error, law = said
-            curves, last = _array(blob, count), np.frombuffer(law, dtype="<f8")
+            curves = np.frombuffer(blob, dtype="<f8").reshape(count, -1) if count else np.zeros((0, 0))
+            last = np.frombuffer(law, dtype="<f8")
             found.append(Lane(seed, Outcome(outcome), died, curves, last, seconds, error))
         return found
 
@@ -298,11 +298,6 @@ _LANE = "run, seed, outcome, died, checkpoints, curves, error, law"
 _JOB = "hash, job, outcome, result, error"
 _STOPPED = (Outcome.INTERRUPTED, Outcome.TIMED_OUT)
 _SETTLED = ", ".join(f"'{outcome}'" for outcome in Outcome if outcome.settled)
-
-
-def _array(blob: bytes, checkpoints: int) -> Floats:
-    flat = np.frombuffer(blob, dtype="<f8")
-    return flat.reshape(checkpoints, -1) if checkpoints else np.zeros((0, 0))
 
 
 def checksum(row: Iterable[Any]) -> str:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,12 +44,13 @@ class Task:
     @staticmethod
     def of(work: Work, timeout: float | None = None, twice: bool = False) -> Task:
         """With this process's fingerprint of the work."""
-        return Task(work.to_json(), work.hash, work.parts, work.index, timeout, twice)
+        index = work.index if isinstance(work, Cohort) else -1
+        return Task(work.to_json(), work.hash, work.parts, index, timeout, twice)
 
     @property
     def work(self) -> Work:
         if self.cohort < 0:
-            return JobWork(Job.from_json(self.text))
+            return Job.from_json(self.text)
         return Cohort(RunSpec.from_json(self.text), self.cohort)
 
     def keeper(self, seeds: range) -> Keeper | None:
@@ -82,69 +83,24 @@ class Result:
     unsteady: bool = False
 
 
-class Work(Protocol):
-    """What the driver and a worker know of work."""
-
-    @property
-    def hash(self) -> str:
-        """Under which its result is stored."""
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """What the result depends on, part by part: where two differ, this says why."""
-
-    @property
-    def index(self) -> int:
-        """Of a cohort within its run; −1 for a job."""
-
-    @property
-    def alone(self) -> bool:
-        """Whether nothing else may run beside it."""
-
-    @property
-    def whole(self) -> object:
-        """What fails together."""
-
-    @property
-    def culprit(self) -> str:
-        """What to blame if the worker dies."""
-
-    def to_json(self) -> str:
-        """As text, for workers and for the store."""
-
-    def carry_out(self, task: Task, look: Callable[[], None]) -> Result:
-        """Do it; `look` is called several times a second, and may raise to stop."""
-
-    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0, hash: str = "") -> Result:
-        """A result that says why there is none."""
-
-
 @dataclass(frozen=True)
 class Cohort:
     """A cohort of a run: lanes that run and are stored together."""
 
     spec: RunSpec
     index: int
-    alone: bool = False
     twice: bool = False
+    alone: ClassVar[bool] = False  # nothing else may run beside it
 
     @property
     def hash(self) -> str:
-        """The run's."""
+        """Under which its result is stored: the run's."""
         return run_hash(self.spec)
 
     @property
     def parts(self) -> dict[str, str]:
-        """The run's."""
+        """What the result depends on, part by part: where two differ, this says why."""
         return parts_of(self.spec)
-
-    @property
-    def whole(self) -> RunSpec:
-        return self.spec
-
-    @property
-    def culprit(self) -> str:
-        return f"rule {self.spec.learner.rule.name}"
 
     @property
     def seeds(self) -> range:
@@ -154,66 +110,35 @@ class Cohort:
         """The run's."""
         return self.spec.to_json()
 
-    def carry_out(self, task: Task, look: Callable[[], None]) -> Result:
-        """Run the lanes, from their checkpoint if there is one."""
-        spec, seeds, keeper = self.spec, self.seeds, task.keeper(self.seeds)
-        lanes = train(prepared(spec), seeds, look, keeper)
-        rows = lanes.rows(seeds, spec.probe)
-        if task.twice and not _same(rows, train(trainer_of(spec), seeds, look).rows(seeds, spec.probe)):
-            words = f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
-            error = f"{words} on {spec.place.problem}, gave two results"
-            return Result(task.hash, Outcome.FAILED, error=error, unsteady=True)
-        facts = machine_facts()
-        return Result(task.hash, Outcome.BUDGET_SPENT, tuple(rows), lanes.names, seconds=lanes.seconds, machine=facts)
 
-    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0, hash: str = "") -> Result:
-        """A row per lane that says why there are no numbers."""
-        each = seconds / len(self.seeds)
-        rows = tuple(Lane(seed, outcome, -1, np.zeros((0, 0)), seconds=each, error=error) for seed in self.seeds)
-        return Result(hash or self.hash, outcome, rows, seconds=seconds, error=error, machine=machine_facts())
+Work = Cohort | Job
 
 
-@dataclass(frozen=True)
-class JobWork:
-    """A job."""
+def _lanes(work: Cohort, task: Task, look: Callable[[], None]) -> Result:
+    """Run the lanes, from their checkpoint if there is one; `look` is called several times a second, and may raise."""
+    spec, seeds, keeper = work.spec, work.seeds, task.keeper(work.seeds)
+    lanes = train(prepared(spec), seeds, look, keeper)
+    rows = lanes.rows(seeds, spec.probe)
+    if task.twice and not _same(rows, train(trainer_of(spec), seeds, look).rows(seeds, spec.probe)):
+        words = f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
+        error = f"{words} on {spec.place.problem}, gave two results"
+        return Result(task.hash, Outcome.FAILED, error=error, unsteady=True)
+    facts = machine_facts()
+    return Result(task.hash, Outcome.BUDGET_SPENT, tuple(rows), lanes.names, seconds=lanes.seconds, machine=facts)
 
-    job: Job
-    index: int = -1
 
-    @property
-    def hash(self) -> str:
-        """The job's."""
-        return self.job.hash
+def _job(work: Job, task: Task) -> Result:
+    start = time.perf_counter()
+    value = json.dumps(work.run())
+    seconds = time.perf_counter() - start
+    return Result(task.hash, Outcome.CONVERGED, value=value, seconds=seconds, machine=machine_facts())
 
-    @property
-    def parts(self) -> dict[str, str]:
-        """The job's."""
-        return self.job.parts
 
-    @property
-    def alone(self) -> bool:
-        return self.job.alone
-
-    @property
-    def whole(self) -> Job:
-        return self.job
-
-    @property
-    def culprit(self) -> str:
-        return f"rule {self.job.rule.name}" if self.job.rule else self.job.name
-
-    def to_json(self) -> str:
-        """The job's."""
-        return self.job.to_json()
-
-    def carry_out(self, task: Task, look: Callable[[], None]) -> Result:
-        start = time.perf_counter()
-        value = json.dumps(self.job.run())
-        seconds = time.perf_counter() - start
-        return Result(task.hash, Outcome.CONVERGED, value=value, seconds=seconds, machine=machine_facts())
-
-    def failed(self, outcome: Outcome, error: str, seconds: float = 0.0, hash: str = "") -> Result:
-        return Result(hash or self.hash, outcome, seconds=seconds, error=error, machine=machine_facts())
+def failed(work: Work, outcome: Outcome, error: str, seconds: float = 0.0, hash: str = "") -> Result:
+    """A result that says why there is none; of a cohort, with a row per lane that says so."""
+    seeds = work.seeds if isinstance(work, Cohort) else range(0)
+    rows = [Lane(seed, outcome, -1, np.zeros((0, 0)), seconds=seconds / len(seeds), error=error) for seed in seeds]
+    return Result(hash or work.hash, outcome, tuple(rows), seconds=seconds, error=error, machine=machine_facts())
 
 
 def carry_out(task: Task) -> Result:
@@ -224,7 +149,9 @@ def carry_out(task: Task) -> Result:
         with ended_beyond(hard), time_limit(task.timeout, "run"):
             if work.hash != task.hash:
                 return Result(task.hash, Outcome.FAILED, error=refusal(work.parts, task.parts), refused=True)
-            return work.carry_out(task, watched(None if task.timeout is None else start + task.timeout, came))
+            if isinstance(work, Job):
+                return _job(work, task)
+            return _lanes(work, task, watched(None if task.timeout is None else start + task.timeout, came))
     except TimeoutError:
         outcome, error_text = Outcome.TIMED_OUT, f"more than {task.timeout:g} s"
     except KeyboardInterrupt:
@@ -233,7 +160,7 @@ def carry_out(task: Task) -> Result:
         outcome, error_text = Outcome.FAILED, f"{type(error).__name__}: {error}"
         traceback.clear_frames(error.__traceback__)
     # The hash is the sender's: what fails may be the file that this process would read for its own.
-    return work.failed(outcome, error_text, time.perf_counter() - start, task.hash)
+    return failed(work, outcome, error_text, time.perf_counter() - start, task.hash)
 
 
 def refusal(ours: dict[str, str], theirs: dict[str, str]) -> str:

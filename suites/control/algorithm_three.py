@@ -41,24 +41,10 @@ def claims() -> list[Claim]:
         )
         for eta in ETAS
     ]
-    made.append(
-        Claim(
-            id="control/control/atom-by-atom/sign",
-            says="so does one whose correction has the other sign",
-            source=SOURCE,
-            check=partial(differs, 0.5, -0.5),
-            control=True,
-        )
-    )
-    made.append(
-        Claim(
-            id="control/atom-by-atom/q-learning",
-            says="with η = 0 θ moves as in distributional Q-learning: semi-gradient TD towards the greedy action's law",
-            source=SOURCE,
-            check=is_q_learning,
-        )
-    )
-    return made
+    other, wrong = "so does one whose correction has the other sign", partial(differs, 0.5, -0.5)
+    made.append(Claim("control/control/atom-by-atom/sign", other, SOURCE, wrong, control=True))
+    says = "with η = 0 θ moves as in distributional Q-learning: semi-gradient TD towards the greedy action's law"
+    return [*made, Claim("control/atom-by-atom/q-learning", says, SOURCE, is_q_learning)]
 
 
 def engine(rule: Any) -> ReplayEngine:

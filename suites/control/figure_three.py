@@ -248,7 +248,5 @@ def rises_enough(least: float, trials: list[Lanes], setting: Setting) -> Finding
     trial = trials[0]
     early = (trial.times > 0) & (trial.times <= 0.1 * trial.times[-1])
     first, last = trial.of("return")[early].mean(0), final_returns(trial)
-    missing = average(least - (last - first), setting.false_alarm)
-    return below(
-        missing, 0.0, setting.false_alarm, f"{least:g} less the rise, from {first.mean():.0f} to {last.mean():.0f}"
-    )
+    words = f"{least:g} less the rise, from {first.mean():.0f} to {last.mean():.0f}"
+    return below(average(least - (last - first), setting.false_alarm), 0.0, setting.false_alarm, words)

@@ -21,40 +21,35 @@ AGENTS = ("dqn", "c51", "greedy_gq(0.5)")
 EXACT = 1e-10
 
 
+# Updates that were never published: each has a fault that our agents do not have.
+FAULTS = {
+    ("c51", "own-action"): "C51 bootstraps from the action that it took",
+    ("c51", "truncation-as-termination"): "C51 takes an episode that was cut off for one that ended",
+    ("c51", "without-gamma"): "C51's projection forgets γ",
+    ("dqn", "own-action"): "DQN bootstraps from the action that it took",
+    ("dqn", "truncation-as-termination"): "DQN takes an episode that was cut off for one that ended",
+}
+
+
 def claims() -> list[Claim]:
     """Each agent's directions, and updates that were never published."""
     return [*map(published, AGENTS), *other_updates()]
 
 
-def published(name: str) -> Claim:
-    """An agent's directions are its publication's."""
-    return Claim(
-        id=f"control/published/{name}",
-        says=f"{name} moves as it was published: its directions are the gradients of the published loss, by autograd",
-        source="Mnih et al. 2015; Bellemare et al. 2017; paper, Algorithm 3",
-        check=partial(directions_error, name),
-    )
-
-
 def other_updates() -> list[Claim]:
-    """The same check against updates that were never published: each has a fault that our agents do not have."""
-    says = {
-        ("c51", "own-action"): "C51 bootstraps from the action that it took",
-        ("c51", "truncation-as-termination"): "C51 takes an episode that was cut off for one that ended",
-        ("c51", "without-gamma"): "C51's projection forgets γ",
-        ("dqn", "own-action"): "DQN bootstraps from the action that it took",
-        ("dqn", "truncation-as-termination"): "DQN takes an episode that was cut off for one that ended",
-    }
-    return [
-        Claim(
-            id=f"control/control/{name}/{fault}/published",
-            says=what,
-            source="Mnih et al. 2015; Bellemare et al. 2017",
-            check=partial(directions_error, name, fault=fault),
-            control=True,
-        )
-        for (name, fault), what in says.items()
-    ]
+    return [published(*which, says) for which, says in FAULTS.items()]
+
+
+def published(name: str, fault: str = "", says: str = "") -> Claim:
+    """An agent's directions are its publication's; or the same check against an update with a fault."""
+    own = f"{name} moves as it was published: its directions are the gradients of the published loss, by autograd"
+    return Claim(
+        id=f"control/control/{name}/{fault}/published" if fault else f"control/published/{name}",
+        says=says or own,
+        source="Mnih et al. 2015; Bellemare et al. 2017" + ("" if fault else "; paper, Algorithm 3"),
+        check=partial(directions_error, name, fault=fault),
+        control=bool(fault),
+    )
 
 
 def directions_error(name: str, setting: Setting, fault: str = "") -> Finding:

@@ -50,7 +50,6 @@ def claims() -> list[Claim]:
 
 def measured(seed: int) -> dict[str, Any]:
     """Seconds per lane-update [groups, agents], in turn; `seed` names a repeat."""
-
     calls = [updates(*agent) for agent in AGENTS.values()]
     times = interleaved(calls, GROUPS * ROUNDS).reshape(GROUPS, ROUNDS, -1).min(1) / LANES
     return {"agents": list(AGENTS), "seconds": times.tolist()}
@@ -58,7 +57,6 @@ def measured(seed: int) -> dict[str, Any]:
 
 def updates(name: str, target: str) -> Any:
     """An update of every lane: draw from replay, shift, rule, gradients, optimisers."""
-
     made = agent_learner(name, PLACE, target, 1e-5, 1e-5, ATOMS, batch=BATCH)
     players = Acting.of(run_spec(PLACE, made, 100)).players(range(LANES))
     replay, rng = Replay(lane_streams(0, range(LANES)), 500, 4), generator(0, suite="control", which="seconds")

@@ -51,18 +51,17 @@ def claims() -> list[Claim]:
         ("control", "cdf", LARGE, f"it does at β = {LARGE:g}, too", True),
         ("control", "value", BETA, f"it does without a distribution, at β = {BETA:g}", True),
     ]
-    for place, target, beta, says, control in lanes:
-        made.append(
-            Claim(
-                id=f"control/{place}/{RULE}/{target}/beta-{beta:g}/w-bounded",
-                says=f"{says} ({learning.STEPS:,} steps of {PLACE})",
-                source=SOURCE,
-                needs=partial(lanes_of, target, beta),
-                judge=stays_small,
-                control=control,
-            )
+    return made + [
+        Claim(
+            id=f"control/{place}/{RULE}/{target}/beta-{beta:g}/w-bounded",
+            says=f"{says} ({learning.STEPS:,} steps of {PLACE})",
+            source=SOURCE,
+            needs=partial(lanes_of, target, beta),
+            judge=stays_small,
+            control=control,
         )
-    return made
+        for place, target, beta, says, control in lanes
+    ]
 
 
 # ---------------------------------------------------------------------- θ held still
@@ -72,14 +71,8 @@ def threshold_error(target: str, setting: Setting) -> Finding:
     """The rate at which two w come together or part, against |1 − βλ_max|, on either side of the threshold."""
     rng = generator(setting.seed, suite="control", threshold=target)
     drawn = transitions(rng)
-    engine = ReplayEngine(
-        rules.find_rule(RULE),
-        (drawn.x.shape[-1], 6, 5),
-        TARGETS[target],
-        dtype=torch.float64,
-        actions=2,
-        activation="tanh",
-    )
+    rule, sizes = rules.find_rule(RULE), (drawn.x.shape[-1], 6, 5)
+    engine = ReplayEngine(rule, sizes, TARGETS[target], dtype=torch.float64, actions=2, activation="tanh")
     theta = engine.start(generators(setting.seed, range(len(drawn.x)), suite="control", threshold=target))
     largest_eigenvalue, gap = steepest(engine, theta, drawn, rng.normal(size=theta.shape))
     worst, rates = 0.0, []

@@ -9,6 +9,7 @@ What it finds is written into the panels of `dgtd.suites.control.figure_three`, 
 from __future__ import annotations
 
 import sys
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,16 +27,11 @@ SEED, LANES = 103, 10
 def swept(panel: Panel, workshop: Workshop) -> dict[str, dict[float, float]]:
     """agent → rate → the mean return over the last fifth of the steps."""
     setting = Setting("full", SEED)
-    needs = {
-        (name, rate): panel.run(name, rate, setting, sweep=True, lanes=LANES)
-        for name in panel.chosen
-        for rate in panel.rates
-    }
+    pairs = list(product(panel.chosen, panel.rates))
+    needs = {pair: panel.run(*pair, setting, sweep=True, lanes=LANES) for pair in pairs}
     workshop.gather(needs.values())
-    found: dict[str, dict[float, float]] = {name: {} for name in panel.chosen}
-    for (name, rate), need in needs.items():
-        found[name][rate] = float(final_returns(workshop.evidence(need)).mean())
-    return found
+    means = {pair: float(final_returns(workshop.evidence(need)).mean()) for pair, need in needs.items()}
+    return {name: {rate: means[name, rate] for rate in panel.rates} for name in panel.chosen}
 
 
 def table(panel: Panel, found: dict[str, dict[float, float]]) -> str:

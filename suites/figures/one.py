@@ -69,14 +69,8 @@ def draw(evidence: list[Any]) -> list[Figure]:
 
 
 def returns(trials: list[Lanes]) -> Figure:
-    panels = []
-    lanes = [
-        [
-            Bundle(line(form), trial.times, trial.of("return").T)
-            for form, trial in zip(FORMS, trials[i * len(FORMS) :], strict=False)
-        ]
-        for i in range(len(WORLDS))
-    ]
+    made = [Bundle(line(form), t.times, t.of("return").T) for form, t in zip(FORMS * len(WORLDS), trials, strict=True)]
+    panels, lanes = [], [made[i : i + len(FORMS)] for i in range(0, len(made), len(FORMS))]
     for make, ylabel in ((means, "return of an episode"), (spreads, "standard deviation over lanes")):
         panels += [make(world, here, ylabel, "steps of the world") for world, here in zip(WORLDS, lanes, strict=True)]
     words = (

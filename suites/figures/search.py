@@ -11,7 +11,7 @@ import numpy as np
 from dgtd.harness.experiment.search import Point, points
 from dgtd.harness.judging.claims import Claim
 from dgtd.harness.report.drawing import INK, Figure, Panel, Reading, Readings
-from dgtd.harness.report.panels import Line
+from dgtd.harness.report.panels import Line, labelled
 from dgtd.harness.report.paper import Statement
 from dgtd.suites.policy_iteration.search import FORMS, LANES, LEARNS, SEARCHED, STEPS, Form, number, returns, shown
 
@@ -48,9 +48,8 @@ def ranked() -> Figure:
             axis.plot(place, best, **here.style)
             curves.append(Reading(here.mark, here.name, place.tolist(), [f"{one:.0f}" for one in best]))
         axis.axhline(LEARNS, color=INK, lw=0.8, ls=":")
-        axis.set(xlabel="settings, from a form's best to its worst", ylabel="mean return, last fifth")
-        axis.legend(frameon=False, fontsize="small")
-        return Readings(lambda x: f"setting {x:.0f} of {SEARCHED}", curves)
+        place_of, ends = (lambda x: f"setting {x:.0f} of {SEARCHED}"), "settings, from a form's best to its worst"
+        return labelled(axis, curves, ends, "mean return, last fifth", place_of)
 
     works = [f"{shown(*form)} {int((returns(form) > LEARNS).sum())}" for form in FORMS]
     words = (

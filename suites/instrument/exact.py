@@ -12,7 +12,7 @@ from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2, gtd2_sb, td, tdc, tdrc
 from dgtd.algorithms.streams import generator
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import Claim, Setting
 from dgtd.harness.judging.statistics import mean_interval
 from dgtd.harness.judging.verdicts import Finding, agrees, exactly, largest
 from dgtd.harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
@@ -39,20 +39,14 @@ LAGS = 1000
 def claims() -> list[Claim]:
     """They do not depend on the rule that is judged."""
     ours, bounds = "ours: the definitions, enumerated", "Nemirovski et al. 2009, Proposition 3.2"
+    of_problems = (
+        "d, v, the variance of returns, A, b, C, MSPBE and value error are what a problem's outcomes give; the "
+        f"worst over {', '.join(ENUMERATED)}"
+    )
+    of_radii = f"the certificate's mean-square radius holds that of E[M⊗M]; the worst over {', '.join(RADII)}"
     made: list[tuple[str, str, str, Any]] = [
-        (
-            "problem",
-            "d, v, the variance of returns, A, b, C, MSPBE and value error are what a problem's outcomes give; the "
-            f"worst over {', '.join(ENUMERATED)}",
-            ours,
-            partial(judged, problem_errors, ROUNDING),
-        ),
-        (
-            "radius",
-            f"the certificate's mean-square radius holds that of E[M⊗M]; the worst over {', '.join(RADII)}",
-            "ours; Sutton & Barto 2018, §11",
-            partial(judged, radius_errors, 1e-7),
-        ),
+        ("problem", of_problems, ours, partial(judged, problem_errors, ROUNDING)),
+        ("radius", of_radii, "ours; Sutton & Barto 2018, §11", partial(judged, radius_errors, 1e-7)),
     ]
     for target in ("value", "cdf"):
         says = f"the metrics of predictions ({target}) are what loops over outcomes give; the worst over "
@@ -242,17 +236,13 @@ CLASSES = {
 
 def classes(name: str) -> Claim:
     """What `dgtd certify` says, in a case of every class."""
-
-    def needs(setting: Setting) -> list[Need]:
-        rule, step = CLASSES[name]
-        made = {"gtd2": gtd2, "td": td}[rule]
-        return [Job.of(growth_rates, reference_of(made), problem="two_state", alpha=step, seed=setting.seed)]
-
+    rule, step = CLASSES[name]
+    ref = reference_of({"gtd2": gtd2, "td": td}[rule])
     return Claim(
         id=f"instrument/class/{name}",
-        says=f"{CLASSES[name][0]} at α = β = {CLASSES[name][1]:g} on θ → 2θ is {name.removesuffix('-fast')}",
+        says=f"{rule} at α = β = {step:g} on θ → 2θ is {name.removesuffix('-fast')}",
         source="closed form",
-        needs=needs,
+        needs=lambda setting: [Job.of(growth_rates, ref, problem="two_state", alpha=step, seed=setting.seed)],
         judge=partial(class_is, name),
     )
 

@@ -110,17 +110,11 @@ def of(rule: Rule) -> list[Claim]:
 def controls() -> list[Claim]:
     """The same checks on a wrong engine."""
     without = replace(gtd2, curvature=False)
+    dropped = partial(network_errors, gtd2, "mlp", ("depth=1,tanh,pinned",), runs=without)
+    ignored = partial(loop_errors, gtd2, "linear", ("projected",), radius=np.inf)
     wrong = {
-        "h-dropped": (
-            "a pinned head without h",
-            partial(network_errors, gtd2, "mlp", ("depth=1,tanh,pinned",), runs=without),
-            EXACT,
-        ),
-        "gamma-ignored": (
-            "a loop that ignores Γ",
-            partial(loop_errors, gtd2, "linear", ("projected",), radius=np.inf),
-            PATH,
-        ),
+        "h-dropped": ("a pinned head without h", dropped, EXACT),
+        "gamma-ignored": ("a loop that ignores Γ", ignored, PATH),
     }
     return [
         Claim(

@@ -204,12 +204,8 @@ def mean_step(
         parts = (x, x_next, table.reward[some], discount[some], table.rho[some])
         after = np.repeat(theta[None], len(x), axis=0)
         w, ones = np.zeros_like(after), np.ones(len(x))
-        learner.learn(
-            after,
-            w,
-            Lesson(*(part[:, None] for part in parts)),
-            Update(ones, ones, 0.0, np.inf, 0, np.full(len(x), -1)),
-        )
+        update = Update(ones, ones, 0.0, np.inf, 0, np.full(len(x), -1))
+        learner.learn(after, w, Lesson(*(part[:, None] for part in parts)), update)
         total += np.einsum("o,oij->ij", mdp.mass[some], after - theta)
         total_w += np.einsum("o,oij->ij", mdp.mass[some], w)
     return total, total_w

@@ -15,7 +15,7 @@ import numpy as np
 from dgtd.algorithms.checks import Floats
 from dgtd.harness.experiment.search import learner_at, run_spec
 from dgtd.harness.judging.claims import Claim, Judge, Setting
-from dgtd.harness.judging.statistics import Interval, paired
+from dgtd.harness.judging.statistics import paired
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import Request
@@ -97,8 +97,7 @@ def compare(measure: Callable[[Any], Floats], what: str, trials: list[Any], sett
     first, second = map(measure, trials)
     found = paired(first, second, setting.false_alarm)
     words = f"chance that a lane {what}; means {first.mean():.3g} and {second.mean():.3g}"
-    interval = Interval(found.better.estimate, found.better.low, found.better.high, found.n)
-    return below(interval, 0.5, setting.false_alarm, words)
+    return below(found.better, 0.5, setting.false_alarm, words)
 
 
 earns_more = partial(compare, final_returns, "earns less in the last fifth")

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from dgtd.algorithms.agents import Evaluators
 from dgtd.algorithms.checks import Floats, Integers
-from dgtd.algorithms.fast.mlp import MlpEngine
 from dgtd.algorithms.streams import generator
 from dgtd.algorithms.targets import CdfTarget, cramer_distance
 from dgtd.harness.judging.claims import Claim, Need, Setting
@@ -97,26 +96,16 @@ def laws(spec: str, first: int, lanes: int, rollouts: int = ROLLOUTS) -> Evidenc
     kept.policy[:], kept.epsilon[:] = kept.evaluated, kept.explored
     upright = np.zeros((lanes, run.world.observations))
     action = kept.values(upright).argmax(1)
-    found = monte_carlo(run, kept, action, rollouts, first)
+    found, inputs = monte_carlo(run, kept, action, rollouts, first), kept.inputs(upright, action)[:, None]
     target = run.target
     assert isinstance(target, CdfTarget)
     return {
         "z": target.support.tolist(),
-        "learnt": law_of(run, kept.learnt, kept.inputs(upright, action)).tolist(),
-        "start": law_of(run, start, kept.inputs(upright, action)).tolist(),
+        "learnt": run.predicted(kept.learnt, inputs)[:, 0].tolist(),
+        "start": run.predicted(start, inputs)[:, 0].tolist(),
         "sampled": on_atoms(found, target).tolist(),
         "mean": found.mean(1).tolist(),
     }
-
-
-def law_of(run: Iterating, theta: Floats, inputs: Floats) -> Floats:
-    """[lanes, n]: what networks say of inputs [lanes, k]."""
-    import torch
-
-    engine = run.engine
-    twin = MlpEngine(run.rule, engine.sizes[:-1], run.target, activation=engine.activation_name, pinned=engine.pinned)
-    weights = [torch.as_tensor(layer) for layer in engine.layers(theta)]
-    return twin.predict(weights, torch.as_tensor(inputs)[:, None]).numpy()[:, 0]
 
 
 def monte_carlo(run: Iterating, lanes: Evaluators, action: Integers, rollouts: int, first: int) -> Floats:

@@ -32,16 +32,14 @@ def finite_cartpole(angles: int = 13, speeds: int = 11, gamma: float = 0.9, expl
     within("explore", explore, 0.0, 1.0)
     inner = _poles(angles, speeds, gamma)
     policy = mix(_leaning(inner.features), explore)
-    mdp = FiniteMDP(
-        name="finite_cartpole",
-        transitions=_pairs(inner.transitions, policy),
-        gamma=gamma,
-        behaviour=np.ones((policy.size, 1)),
-        target=np.ones((policy.size, 1)),
-        features=_features(inner.features, policy.shape[1]),
-        theta_initial=np.zeros(inner.features.shape[1] + policy.shape[1]),
-        start=np.full(policy.size, 1.0 / policy.size),
+    places, actions = policy.shape
+    features = np.concatenate(
+        [np.repeat(inner.features, actions, axis=0), np.tile(np.eye(actions), (places, 1))], axis=1
     )
+    mdp = FiniteMDP.of_rows(
+        "finite_cartpole", _pairs(inner.transitions, policy), gamma, features,
+        start=np.full(policy.size, 1.0 / policy.size),
+    )  # fmt: skip
     top = round(1.0 / (1.0 - gamma), 9) if gamma < 1 else 1000.0
     words = f"CartPole's pole on {angles} angles and {speeds} speeds, {policy.size} pairs of state and action"
     return Problem(mdp, words, "Barto, Sutton & Anderson 1983; grid ours", (0.0, top))
@@ -61,10 +59,9 @@ def _poles(angles: int, speeds: int, gamma: float) -> FiniteMDP:
                 rows += [(s, action, share, at, 1.0, False) for at, share in _corners(to, axes)]
     uniform = np.full((len(places), 2), 0.5)
     scaled = places / np.array([STEEP, FASTEST])
-    return FiniteMDP(
-        "poles", Transitions.of(rows), gamma=gamma, behaviour=uniform, target=uniform, features=scaled,
-        theta_initial=np.zeros(2), start=np.full(len(places), 1.0 / len(places)),
-    )  # fmt: skip
+    return FiniteMDP.of_rows(
+        "poles", rows, gamma, scaled, (uniform, uniform), start=np.full(len(places), 1.0 / len(places))
+    )
 
 
 def _leaning(places: Floats) -> Floats:
@@ -95,7 +92,7 @@ def _corners(place: Floats, axes: tuple[Floats, Floats]) -> list[tuple[int, floa
     return [(i * len(axes[1]) + j, float(p * q)) for (i, p), (j, q) in product(*sides) if p * q > 0]
 
 
-def _pairs(inner: Transitions, policy: Floats) -> Transitions:
+def _pairs(inner: Transitions, policy: Floats) -> list[tuple[int, int, float, int, float, bool]]:
     """The chain of (s, a): the next action is drawn by the policy. Pair (s, a) is state 2s + a."""
     actions = policy.shape[1]
     rows = []
@@ -110,8 +107,4 @@ def _pairs(inner: Transitions, policy: Floats) -> Transitions:
                 (here, 0, float(chance * policy[to, b]), int(to) * actions + b, float(reward), False)
                 for b in range(actions)
             ]
-    return Transitions.of(rows)
-
-
-def _features(places: Floats, actions: int) -> Floats:
-    return np.concatenate([np.repeat(places, actions, axis=0), np.tile(np.eye(actions), (len(places), 1))], axis=1)
+    return rows

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from dgtd.algorithms.names import look_up, unknown
+from dgtd.algorithms.names import look_up
 from dgtd.algorithms.streams import generator
-from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.oracle.mdp import FiniteMDP
 from dgtd.harness.oracle.problem import Problem
 
 
@@ -18,28 +20,15 @@ def boyan() -> Problem:
             rows.append((i, 0, 0.5, to, -3.0, to == 12))
     rows += [(11, 0, 1.0, 12, -2.0, True), (12, 0, 1.0, 12, 0.0, True)]
     features = np.maximum(0.0, 1.0 - np.abs(np.arange(13)[:, None] - 4.0 * np.arange(4)) / 4.0)
-    mdp = FiniteMDP(
-        name="boyan",
-        transitions=Transitions.of(rows),
-        gamma=1.0,
-        behaviour=np.ones((13, 1)),
-        target=np.ones((13, 1)),
-        features=features,
-        theta_initial=np.zeros(4),
-        start=np.eye(13)[0],
-    )
+    mdp = FiniteMDP.of_rows("boyan", rows, 1.0, features, start=np.eye(13)[0])
     return Problem(mdp, "Boyan's chain, 13 states", "Boyan 2002", (-38.0, 2.0))
 
 
-def _dependent() -> np.ndarray:
-    rows = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]], dtype=float)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
+_SHARED = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]], dtype=float)
 FEATURES = {
-    "tabular": lambda: np.eye(5),
-    "inverted": lambda: (1.0 - np.eye(5)) / 2.0,
-    "dependent": _dependent,
+    "tabular": np.eye(5),
+    "inverted": (1.0 - np.eye(5)) / 2.0,
+    "dependent": _SHARED / np.linalg.norm(_SHARED, axis=1, keepdims=True),
 }
 
 
@@ -50,53 +39,28 @@ def random_walk(features: str = "tabular", policy: str = "off", left: float = 0.
     """
     if not 0.0 < left < 1.0:
         raise ValueError(f"left must be between 0 and 1, got {left}")
-    if policy not in ("on", "off"):
-        raise unknown("policy", policy, ("on", "off"))
-    off = policy == "off"
+    off = look_up("policy", policy, {"on": False, "off": True})
     rows = []
     for s in range(5):
         for action, to in enumerate((s - 1, s + 1)):
             reward = 1.0 if to == 5 else (-1.0 if off and to == -1 else 0.0)
             rows.append((s, action, 1.0, min(max(to, 0), 4), reward, to in (-1, 5)))
-    X = look_up("feature set", features, FEATURES)()
+    policies = np.tile([left, 1.0 - left], (5, 1)), np.tile([0.4, 0.6] if off else [left, 1.0 - left], (5, 1))
+    X = look_up("feature set", features, FEATURES).copy()
     name = "random_walk" + ("" if features == "tabular" else f"_{features}") + ("" if off else "_on_policy")
-    mdp = FiniteMDP(
-        name=name,
-        transitions=Transitions.of(rows),
-        gamma=1.0,
-        behaviour=np.tile([left, 1.0 - left], (5, 1)),
-        target=np.tile([0.4, 0.6] if off else [left, 1.0 - left], (5, 1)),
-        features=X,
-        theta_initial=np.zeros(X.shape[1]),
-        start=np.eye(5)[2],
-    )
+    mdp = FiniteMDP.of_rows(name, rows, 1.0, X, policies, start=np.eye(5)[2])
     kind = f"{features} features, {policy}-policy"
     return Problem(mdp, f"random walk, 5 states, {kind}", "Sutton et al. 2009", (-1.25, 1.25))
 
 
-def random_walk_inverted() -> Problem:
-    """Off-policy, inverted features."""
-    return random_walk("inverted")
+def _walk(features: str, policy: str = "off") -> Callable[[], Problem]:
+    """A problem without parameters."""
+    return lambda: random_walk(features, policy)
 
 
-def random_walk_dependent() -> Problem:
-    """Off-policy, dependent features."""
-    return random_walk("dependent")
-
-
-def random_walk_on_policy() -> Problem:
-    """On-policy, tabular features."""
-    return random_walk("tabular", "on")
-
-
-def random_walk_inverted_on_policy() -> Problem:
-    """On-policy, inverted features."""
-    return random_walk("inverted", "on")
-
-
-def random_walk_dependent_on_policy() -> Problem:
-    """On-policy, dependent features."""
-    return random_walk("dependent", "on")
+random_walk_inverted, random_walk_dependent = _walk("inverted"), _walk("dependent")
+random_walk_on_policy = _walk("tabular", "on")
+random_walk_inverted_on_policy, random_walk_dependent_on_policy = _walk("inverted", "on"), _walk("dependent", "on")
 
 
 def collision(seed: int = 0) -> Problem:
@@ -104,18 +68,11 @@ def collision(seed: int = 0) -> Problem:
     forward, turn = 0, 1
     rows = [(s, forward, 1.0, min(s + 1, 7), float(s == 7), s == 7) for s in range(8)]
     rows += [(s, turn, 1.0, s, 0.0, True) for s in range(8)]
-    behaviour = np.tile([1.0, 0.0], (8, 1))
+    ahead = np.tile([1.0, 0.0], (8, 1))
+    behaviour = ahead.copy()
     behaviour[4:] = 0.5
     rng = generator(seed, problem="collision")
     features = np.array([rng.permutation([1.0] * 3 + [0.0] * 3) for _ in range(8)])
-    mdp = FiniteMDP(
-        name="collision",
-        transitions=Transitions.of(rows),
-        gamma=0.9,
-        behaviour=behaviour,
-        target=np.tile([1.0, 0.0], (8, 1)),
-        features=features,
-        theta_initial=np.zeros(6),
-        start=np.array([0.25] * 4 + [0.0] * 4),
-    )
+    start = np.array([0.25] * 4 + [0.0] * 4)
+    mdp = FiniteMDP.of_rows("collision", rows, 0.9, features, (behaviour, ahead), start=start)
     return Problem(mdp, "Collision, 8 states, 6 random binary features", "Ghiassian & Sutton 2021", (-0.25, 1.25))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dgtd.algorithms.checks import within
-from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
+from dgtd.harness.oracle.mdp import FiniteMDP
 from dgtd.harness.oracle.problem import Problem
 
 if TYPE_CHECKING:
@@ -24,15 +24,8 @@ def baird() -> Problem:
     features[range(6), range(6)] = 2.0
     features[:6, 7] = 1.0
     features[6, 6:] = [1.0, 2.0]
-    mdp = FiniteMDP(
-        name="baird",
-        transitions=Transitions.of(rows),
-        gamma=0.99,
-        behaviour=np.tile([6 / 7, 1 / 7], (7, 1)),
-        target=np.tile([0.0, 1.0], (7, 1)),
-        features=features,
-        theta_initial=np.array([1.0, 1, 1, 1, 1, 1, 10, 1]),
-    )
+    policies = np.tile([6 / 7, 1 / 7], (7, 1)), np.tile([0.0, 1.0], (7, 1))
+    mdp = FiniteMDP.of_rows("baird", rows, 0.99, features, policies, [1, 1, 1, 1, 1, 1, 10, 1])
     return Problem(mdp, "Baird's star, 7 states", "Baird 1995; Sutton & Barto, 2nd ed., §11.2", (-1.0, 1.0))
 
 
@@ -40,15 +33,8 @@ def two_state(right: float = 0.5) -> Problem:
     """θ → 2θ: two states, one feature; TD's mean diverges at every step size. Behaviour goes right with this chance."""
     within("right", right, 0.0, 1.0)
     rows = [(s, to, 1.0, to, 0.0, False) for s in (0, 1) for to in (0, 1)]
-    mdp = FiniteMDP(
-        name="two_state",
-        transitions=Transitions.of(rows),
-        gamma=0.9,
-        behaviour=np.tile([1 - right, right], (2, 1)),
-        target=np.tile([0.0, 1.0], (2, 1)),
-        features=np.array([[1.0], [2.0]]),
-        theta_initial=np.array([10.0]),
-    )
+    policies = np.tile([1 - right, right], (2, 1)), np.tile([0.0, 1.0], (2, 1))
+    mdp = FiniteMDP.of_rows("two_state", rows, 0.9, np.array([[1.0], [2.0]]), policies, [10])
     return Problem(mdp, "θ → 2θ, two states", "Tsitsiklis & Van Roy 1996; Sutton & Barto, 2nd ed., §11.1", (-1.0, 1.0))
 
 
@@ -56,16 +42,8 @@ def tsitsiklis_van_roy(epsilon: float = 0.01, gamma: float = 0.99) -> Problem:
     """Least-squares dynamic programming diverges when γ > 5/(6 − 4ε); transitions are i.i.d., half from each state."""
     within("epsilon", epsilon, 0.0, 1.0)
     rows = [(0, 0, 1.0, 1, 0.0, False), (1, 0, 1 - epsilon, 1, 0.0, False), (1, 0, epsilon, 1, 0.0, True)]
-    mdp = FiniteMDP(
-        name="tsitsiklis_van_roy",
-        transitions=Transitions.of(rows),
-        gamma=gamma,
-        behaviour=np.ones((2, 1)),
-        target=np.ones((2, 1)),
-        features=np.array([[1.0], [2.0]]),
-        theta_initial=np.array([1.0]),
-        weights=np.array([0.5, 0.5]),
-    )
+    X, half = np.array([[1.0], [2.0]]), np.array([0.5, 0.5])
+    mdp = FiniteMDP.of_rows("tsitsiklis_van_roy", rows, gamma, X, theta_initial=[1], weights=half)
     source = "Tsitsiklis & Van Roy 1996; Sutton & Barto, 2nd ed., example 11.1"
     return Problem(mdp, "Tsitsiklis and Van Roy's two states, with an exit", source, (-1.0, 1.0))
 
@@ -77,16 +55,7 @@ def kolter(epsilon: float = 0.01, offset: float = 0.01) -> Problem:
     within("p(epsilon) + offset", p, 0.0, 1.0)
     reward = (-0.01475, 0.03525)
     rows = [(s, 0, 0.5, to, reward[s], False) for s in (0, 1) for to in (0, 1)]
-    mdp = FiniteMDP(
-        name="kolter",
-        transitions=Transitions.of(rows),
-        gamma=0.99,
-        behaviour=np.ones((2, 1)),
-        target=np.ones((2, 1)),
-        features=np.array([[1.0], [1.05 + epsilon]]),
-        theta_initial=np.array([0.0]),
-        weights=np.array([p, 1 - p]),
-    )
+    mdp = FiniteMDP.of_rows("kolter", rows, 0.99, np.array([[1.0], [1.05 + epsilon]]), weights=np.array([p, 1 - p]))
     return Problem(mdp, "Kolter's two states: a bad d ruins the fixed point", "Kolter 2011", (-2.0, 4.0))
 
 
@@ -123,15 +92,7 @@ def spiral() -> Problem:
     Judge divergence by the running maximum of RMS V and convergence by RMS V, never by θ.
     """
     rows = [(s, 0, 0.5, to, 0.0, False) for s in range(3) for to in (s, (s + 1) % 3)]
-    mdp = FiniteMDP(
-        name="spiral",
-        transitions=Transitions.of(rows),
-        gamma=0.9,
-        behaviour=np.ones((3, 1)),
-        target=np.ones((3, 1)),
-        features=np.eye(3),
-        theta_initial=np.array(SPIRAL_A),
-    )
+    mdp = FiniteMDP.of_rows("spiral", rows, 0.9, np.eye(3), theta_initial=SPIRAL_A)
     source = "Tsitsiklis & Van Roy 1997; Bhatnagar et al. 2009"
     bound = math.ceil(max(map(abs, SPIRAL_A + SPIRAL_B)) / 10) * 10.0
     return Problem(mdp, "the spiral: a nonlinear value with one parameter", source, (-bound, bound), spiral_network)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgtd.algorithms.checks import whole, within
 from dgtd.algorithms.streams import generator
-from dgtd.harness.oracle.mdp import FiniteMDP, Transitions, mix, optimal_policy
+from dgtd.harness.oracle.mdp import FiniteMDP, mix, optimal_policy
 from dgtd.harness.oracle.problem import Problem
 
 MOST = 10_000_000  # numbers in an array of a random MDP: a laptop holds them
@@ -75,13 +75,8 @@ def grid_world(gamma: float = 0.95, slip: float = 0.1, explore: float = 0.05) ->
                     rows.append((s, action, chance, number.get(to, s), 0.0, False))
     start = np.full(len(cells), 1.0 / len(cells))
     mdp = _optimally_targeted("grid_world", rows, len(cells), 4, gamma, explore, start)
-    return Problem(
-        mdp,
-        f"grid world, {len(cells)} free cells",
-        "the paper's Figure 2; layout ours",
-        (-0.05, 1.05),
-        drawing=GRID.strip(),
-    )
+    words, source = f"grid world, {len(cells)} free cells", "the paper's Figure 2; layout ours"
+    return Problem(mdp, words, source, (-0.05, 1.05), drawing=GRID.strip())
 
 
 def _optimally_targeted(
@@ -90,16 +85,7 @@ def _optimally_targeted(
     """Tabular features; the target is optimal, the behaviour the same with some uniform actions."""
     within("explore", explore, 0.0, 1.0)
     uniform = np.full((states, actions), 1.0 / actions)
-    mdp = FiniteMDP(
-        name=name,
-        transitions=Transitions.of(rows),
-        gamma=gamma,
-        behaviour=uniform,
-        target=uniform,
-        features=np.eye(states),
-        theta_initial=np.zeros(states),
-        start=start,
-    )
+    mdp = FiniteMDP.of_rows(name, rows, gamma, np.eye(states), (uniform, uniform), start=start)
     best = optimal_policy(mdp)
     return mdp.with_(target=best, behaviour=mix(best, explore))
 

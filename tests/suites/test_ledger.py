@@ -104,9 +104,8 @@ def test_pytest_collects_one_test_a_claim(wrong, tmp_path):
     one = ("--dgtd-suite", "gradients")
     inside = run_pytest("-p", "dgtd", "dgtd/suites", *one, cwd=ROOT)
     assert f"{count} passed" in inside.stdout
-    outside = run_pytest(
-        "-p", "dgtd", "--pyargs", "dgtd.suites", *one, "--dgtd-rule", f"{wrong}:target_sign", cwd=tmp_path
-    )
+    pyargs = ("-p", "dgtd", "--pyargs", "dgtd.suites")
+    outside = run_pytest(*pyargs, *one, "--dgtd-rule", f"{wrong}:target_sign", cwd=tmp_path)
     assert outside.returncode == 1
     assert "16 failed" in outside.stdout
     assert "target_sign/descends" in outside.stdout

@@ -24,6 +24,10 @@ from dgtd.harness.runs.trainers.table import Defaults, OnTable
 LARGEST_SMALL = 20_000_000
 
 
+def _named(weights: Any) -> dict[Any, Any]:
+    return weights if isinstance(weights, dict) else dict(enumerate(weights))
+
+
 class _Network(OnTable):
     """What every network here shares."""
 
@@ -43,6 +47,14 @@ class _Network(OnTable):
     def _layers(self) -> dict[str, Any]:
         predictor = self.spec.learner.predictor
         return {"activation": predictor.activation, "pinned": predictor.pinned}
+
+    def moving(self, state: Any) -> State:
+        """Layer by layer, or by the parameters' names."""
+        return {f"{name} {key}": part for name in ("theta", "w") for key, part in _named(getattr(state, name)).items()}
+
+    def flat(self, weights: Any) -> Floats:
+        parts = _named(weights).values()
+        return np.concatenate([part.reshape(len(part), -1).numpy() for part in parts], axis=1)
 
     @property
     def _sizes(self) -> tuple[int, ...]:
@@ -84,13 +96,6 @@ class TorchLayers(_Network):
         x = torch.as_tensor(self.inputs)
         with torch.no_grad():
             return self.network.predict(theta, x.expand(len(theta[0]), -1, -1)).numpy()
-
-    def moving(self, state: Any) -> State:
-        parts = {"theta": state.theta, "w": state.w}
-        return {f"{name} {i}": layer for name, layers in parts.items() for i, layer in enumerate(layers)}
-
-    def flat(self, weights: Any) -> Floats:
-        return np.concatenate([part.reshape(len(part), -1).numpy() for part in weights], axis=1)
 
     def predictor(self) -> Predictor:
         return mlp(self.network, self.inputs)
@@ -151,14 +156,6 @@ class UsersModule(_Network):
         """Of θ as a dict of tensors."""
         with torch.no_grad():
             return self.network.predict_all(theta, torch.as_tensor(self.inputs)).numpy()
-
-    def moving(self, state: Any) -> State:
-        """By the parameters' names."""
-        parts = {"theta": state.theta, "w": state.w}
-        return {f"{name} {key}": tensor for name, tensors in parts.items() for key, tensor in tensors.items()}
-
-    def flat(self, weights: Any) -> Floats:
-        return np.concatenate([part.reshape(len(part), -1).numpy() for part in weights.values()], axis=1)
 
     def predictor(self) -> Predictor:
         return module(self.network, self.inputs)

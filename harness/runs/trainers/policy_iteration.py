@@ -106,12 +106,16 @@ class Iterating(InWorld):
         for place in self.states / self.scale:
             x = np.tile(place, (len(lanes.theta), 1))
             inputs.append(lanes.inputs(x, lanes.values(x).argmax(1)))
+        return self.predicted(lanes.theta, np.stack(inputs, 1)).reshape(len(lanes.theta), -1)
+
+    def predicted(self, theta: Floats, inputs: Floats) -> Floats:
+        """[lanes, inputs, n]: what networks θ say of inputs [lanes, inputs, k]."""
         engine = self.engine
         twin = MlpEngine(
             self.rule, engine.sizes[:-1], self.target, activation=engine.activation_name, pinned=engine.pinned
         )
-        weights = [torch.as_tensor(layer) for layer in engine.layers(lanes.theta)]
-        return twin.predict(weights, torch.as_tensor(np.stack(inputs, 1))).flatten(1).numpy()
+        weights = [torch.as_tensor(layer) for layer in engine.layers(theta)]
+        return twin.predict(weights, torch.as_tensor(inputs)).numpy()
 
 
 class Walk(Playing):

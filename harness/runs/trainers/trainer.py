@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dgtd.algorithms.checks import Floats, Integers
+from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.names import look_up
 from dgtd.algorithms.replay import State, joined, part_of, refill
 from dgtd.algorithms.targets import Target
@@ -22,15 +22,11 @@ from dgtd.harness.runs.spec import RunSpec
 SLICE, FIRST_SLICE = 0.25, 64
 
 
-class Moving(Protocol):
-    """The state of lanes under way, as far as the loop looks into it."""
-
-    steps: int  # taken so far, by every lane
-    died: Integers  # [lanes]: the first step whose numbers were not finite, or −1
-
-
 class Trainer(Protocol):
-    """What the lanes of a run share: a rule, a predictor and a target at a place. Made from data by `of(spec)`."""
+    """What the lanes of a run share: a rule, a predictor and a target at a place. Made from data by `of(spec)`.
+
+    A state has `steps` that every lane has taken, and `died` [lanes], the first step that was not finite, or −1.
+    """
 
     @property
     def spec(self) -> RunSpec:
