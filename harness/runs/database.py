@@ -100,9 +100,10 @@ class Database:
 
     def _check_ours(self, made: sqlite3.Connection) -> bool:
         """Whether it is a store; False if the file is empty. Nothing is changed."""
+        # Tables come first: another process may be creating the store, all at once, and who sees them sees the marks.
+        tables = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         found = int(made.execute("PRAGMA user_version").fetchone()[0])
         mark = made.execute("PRAGMA application_id").fetchone()[0]
-        tables = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         older = mark == 0 and 1 <= found <= 3 and {"runs", "lanes"} <= tables  # before there was a mark
         if tables and mark != OURS and not older:
             raise StoreError(f"store {str(self.path)!r} is a database of something else: name another store")

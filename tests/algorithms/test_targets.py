@@ -130,6 +130,16 @@ def test_cramer_distance_is_the_integral():
     assert sup_cramer_distance(F, G, 0.5) == max(np.sqrt(0.5 * ((F - G) ** 2).sum(1)))
 
 
+def test_half_way_between_two_atoms_nearest_takes_the_upper_one():
+    """Atoms 0 … 4 and γ = 1. Shifted by ½, atom j asks for F at j − ½, and takes it at j; below 0 it is 0."""
+    target = CdfTarget(0.0, 4.0, 5, "nearest")
+    up, down = target.shift(0.5, 1.0), target.shift(-0.5, 1.0)
+    assert up.matrix().tolist() == np.diag([0.0, 1.0, 1.0, 1.0]).tolist()
+    assert up.constant.tolist() == [0.0] * 4
+    assert down.matrix().tolist() == np.eye(4, k=1).tolist()  # F at j + ½ is taken at j + 1
+    assert down.constant.tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
 @pytest.mark.parametrize("projection", sorted(PROJECTIONS))
 def test_rounding_in_float64_moves_no_index(projection):
     target = CdfTarget(-1.0, 1.0, 21, projection)

@@ -84,6 +84,15 @@ def test_other_shapes_start_again():
     assert not made.traced
 
 
+def test_another_dtype_starts_again():
+    """A trace holds the type in which its function made a tensor of its own."""
+    made, _ = calls(lambda x: x * torch.ones(3, dtype=x.dtype), [x.double() for x in numbers()])
+    assert made.traced
+    found = made(torch.ones(3, dtype=torch.float32))
+    assert found.dtype == torch.float32
+    assert not made.traced
+
+
 def test_buffers_are_looked_up_at_every_call():
     buffer = torch.ones(3)
     made, _ = calls(lambda x: x * buffer, numbers())

@@ -41,8 +41,8 @@ def test_every_fault_can_be_applied_and_is_still_python(room):
         ast.parse(changed(mutant, (ROOT / mutant.file).read_text(encoding="utf-8")))
 
 
-def test_eighty_faults_with_names_of_their_own_and_every_room_has_some():
-    assert len(MUTANTS) == 80
+def test_about_a_hundred_faults_with_names_of_their_own_and_every_room_has_some():
+    assert 80 <= len(MUTANTS) <= 110
     assert all(ROOMS.values())
     assert [name for name, count in Counter(mutant.name for mutant in MUTANTS).items() if count > 1] == []
     assert {room_of(mutant) for mutant in MUTANTS} == set(ROOMS)

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
+from dgtd.harness.experiment.comparison import Entry
+from dgtd.harness.experiment.search import Choice
+from dgtd.harness.runs.lanes import Lanes
+from dgtd.harness.runs.spec import Outcome
 from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.trainers.world import NAMES
 from tests.harness.planted import (
     BETA,
     C51,
@@ -82,6 +87,35 @@ def test_returns_areas_and_arrivals_are_those_of_the_curves():
     assert at[-1] == STEPS
     np.testing.assert_allclose(over[1:, -1], EARNED[1:])
     np.testing.assert_allclose(over[:, 0], 10.0)
+
+
+def lost_at(step, last=STEPS):
+    """Three lanes with an episode per step and a return of the same number; the second one is lost at a step."""
+    made = agents(DQN, seeds=3)
+    spec = made.spec(PLACE, DQN, RATE, BETA)
+    times = spec.times()
+    curves = np.zeros((len(times), 3, len(NAMES)))
+    curves[..., NAMES.index("return")] = curves[..., NAMES.index("episodes")] = np.minimum(times, last)[:, None]
+    outcomes = (Outcome.BUDGET_SPENT, Outcome.DIVERGED, Outcome.BUDGET_SPENT)
+    lanes = Lanes(times, curves, np.array([-1, step, -1]), NAMES, np.zeros((3, 0)), outcomes)
+    return Entry(PLACE, DQN, spec, Choice((RATE, BETA)), lanes)
+
+
+def test_a_lane_that_dies_on_a_checkpoint_is_not_known_there_and_one_that_dies_behind_it_is():
+    """Checkpoints are every other step."""
+    for step, first in ((50, 50), (49, 50), (51, 52), (0, 0), (STEPS, STEPS)):
+        entry = lost_at(step)
+        known = np.isfinite(entry.known("return"))
+        assert entry.times[~known[1]].min() == first
+        assert known[[0, 2]].all()
+
+
+def test_over_episodes_a_lost_lane_has_nothing_behind_its_last_known_return():
+    at, over = lost_at(50).over_episodes(STEPS)
+    assert at.tolist() == list(range(1, STEPS + 1))
+    np.testing.assert_allclose(over[[0, 2], 1:], np.tile(at[1:], (2, 1)))  # an episode per step, straight lines between
+    np.testing.assert_allclose(over[1, 1:48], at[1:48])
+    assert np.isnan(over[1, 48:]).all()
 
 
 def test_what_is_not_known_before_an_episode_has_ended_counts_nowhere():

@@ -10,7 +10,7 @@ from dgtd.harness.runs.acting_spec import Control
 from dgtd.harness.runs.spec import RunSpec
 from dgtd.harness.runs.trainers.agent import Acting
 from dgtd.harness.runs.trainers.trainer import train, trainer_of
-from dgtd.harness.runs.trainers.world import NAMES, InWorld
+from dgtd.harness.runs.trainers.world import NAMES, Book, InWorld
 
 
 @pytest.mark.parametrize("make", [agent_learner, iterating_learner])
@@ -54,6 +54,20 @@ def test_returns_are_those_of_the_episodes():
     assert (returns[-1] > 10).all()
     assert (returns[-1] < 60).all()
     assert trial.names == NAMES
+
+
+def test_an_episode_is_worth_the_sum_of_its_discounted_rewards_the_first_of_them_whole():
+    """Rewards 1, 2, 4 and 8, γ = ½; the first lane's episode ends after three steps, the second's after two and two."""
+    book, w = Book(2, 0.5), np.zeros((2, 1))
+    ends = [[False, False], [False, True], [True, False], [False, True]]
+    for step, ended in enumerate(ends):
+        book.enter(np.full(2, 2.0**step), np.array(ended), np.full(2, 10.0 * (step + 1)))
+    found = dict(zip(NAMES, book.close(w).T.tolist(), strict=True))
+    assert found["return"] == [1 + 2 + 4, (3 + 12) / 2]
+    assert found["length"] == [3, 2]
+    assert found["earned"] == [1 + 1 + 1, (1 + 1 + 4 + 4) / 2]
+    assert found["value"] == [10, (10 + 30) / 2]
+    assert found["episodes"] == [1, 2]
 
 
 def test_before_an_episode_has_ended_nothing_is_known_and_nothing_is_lost():

@@ -237,6 +237,37 @@ def test_a_digest_tells_values_apart_and_equal_ones_together():
     assert digest(float("nan")) == digest(float("nan")) != digest(float("inf"))
 
 
+def test_a_digest_tells_floats_apart_that_differ_in_the_last_bit():
+    for value in (0.1, 1 / 3, 1e300, -2.5e-7):
+        after = float(np.nextafter(value, np.inf))
+        assert digest(value) != digest(after)
+        assert digest([value]) != digest([after])
+        assert digest(np.array([value])) != digest(np.array([after]))
+        assert digest(value) == digest(np.float64(value)) == digest(float(repr(value)))
+    assert digest(spec(alpha=0.1).to_json()) != digest(spec(alpha=float(np.nextafter(0.1, 1))).to_json())
+    assert run_hash(spec(alpha=0.1)) != run_hash(spec(alpha=float(np.nextafter(0.1, 1))))
+
+
+def answered(rule):
+    """A job that asks a rule."""
+    return rule(1.0, 0.0, 1.0).prediction
+
+
+def test_a_job_sees_its_rule_and_every_file_that_came_with_it(tmp_path):
+    """A file that the rule imports and does not use is part of it too: nobody knows what importing it does."""
+    path, found = tmp_path / "mine.py", []
+    for gain, remark in ((1, "one"), (2, "one"), (1, "two"), (1, "one")):
+        (tmp_path / "aside.py").write_text(f"REMARK = {remark!r}\n")
+        path.write_text("import aside\n" + BODY.format(k=gain, linear=False))
+        found.append(Job.of(answered, reference(f"{path}:mine")))
+    hashes = [job.hash for job in found]
+    assert len(set(hashes)) == 3
+    assert hashes[0] == hashes[3]
+    assert [name for name in found[0].parts if found[0].parts[name] != found[1].parts[name]] == ["rule"]
+    assert Job.of(answered, reference("td")).hash != Job.of(answered, reference("tdc")).hash
+    assert Job.of(answered, reference("td")).hash != Job.of(answered).hash
+
+
 def test_a_job_sees_the_arrays_of_the_problem_it_names(monkeypatch):
     job = Job.of(find_problem, problem="random_walk")
     first, before = job.hash, find_problem("random_walk")

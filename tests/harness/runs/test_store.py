@@ -24,7 +24,7 @@ from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.lanes import Lane
 from dgtd.harness.runs.spec import COHORT, Outcome, Request
 from dgtd.harness.runs.store import Store
-from dgtd.harness.runs.trainers.trainer import trainer_of
+from dgtd.harness.runs.trainers.trainer import train, trainer_of
 from dgtd.harness.runs.work import Cohort, Result, Task, carry_out
 from tests.harness.runs.lanes import ROOT, rows, run_all, spec
 from tests.harness.test_cli import dgtd
@@ -48,6 +48,31 @@ def test_two_writers_at_once_lose_nothing(tmp_path):
     with Store(path) as store:
         assert len(store.runs()) == 8
         assert all(run["outcomes"] == {"budget spent": 48} for run in store.runs())
+
+
+class Interrupted(sqlite3.Connection):
+    """Before one of its statements somebody else creates the store."""
+
+    left, path = 0, Path()
+
+    def execute(self, *given):
+        Interrupted.left -= 1
+        if Interrupted.left == 0:
+            Store(Interrupted.path).close()
+        return super().execute(*given)
+
+
+@pytest.mark.parametrize("statements", range(1, 5))
+def test_a_store_that_another_process_creates_while_it_is_opened_is_a_store(tmp_path, monkeypatch, statements):
+    path = tmp_path / "s.sqlite"
+    path.touch()
+    connect = sqlite3.connect
+    monkeypatch.setattr(Interrupted, "left", statements)
+    monkeypatch.setattr(Interrupted, "path", path)
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, **named, factory=Interrupted))
+    with Store(path) as store:
+        assert store.runs() == []
+    assert Interrupted.left < 0
 
 
 def older_store(path: Path, schema: int = 4) -> Path:
@@ -133,6 +158,22 @@ def test_rows_export_to_a_frame(tmp_path):
     assert len(frame) == 2 * COHORT
     assert frame[frame.target == "value"].cramer.isna().all()
     assert frame[frame.target == "cdf"].cramer.notna().all()
+
+
+@pytest.mark.parametrize("seeds", [1, 15, 16, 17, 32])
+def test_exactly_the_lanes_that_are_asked_for_are_read_each_under_its_own_seed(tmp_path, seeds):
+    """Of two cohorts: what the trainer measures of a seed that runs alone is what is stored under it."""
+    what = spec("random_walk", steps=200)
+    with Store(tmp_path / "s.sqlite") as store:
+        execute([Request(what, 32)], store, InProcess)
+        rows, lanes = store.lanes(run_hash(what), seeds), store.settled_lanes(what, seeds)
+        assert len(store.lanes(run_hash(what))) == 32
+    assert [row.seed for row in rows] == list(range(seeds))
+    assert lanes.curves.shape[1] == len(lanes.died) == len(lanes.outcomes) == seeds
+    alone = train(trainer_of(what), range(seeds - 1, seeds))
+    np.testing.assert_allclose(rows[-1].curves, alone.curves[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(lanes.curves[:, -1], alone.curves[:, 0], rtol=1e-12)
+    assert len(np.unique(lanes.curves[-1, :, 0].round(9))) == seeds
 
 
 def test_a_cohort_is_settled_when_every_lane_of_it_is(tmp_path):

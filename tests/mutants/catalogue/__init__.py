@@ -1,6 +1,6 @@
 """The listed faults, room by room."""
 
-from tests.mutants.catalogue import algorithms, harness, oracle
+from tests.mutants.catalogue import algorithms, harness, oracle, outsiders
 from tests.mutants.mutant import Mutant
 
 ROOMS: dict[str, tuple[Mutant, ...]] = {
@@ -15,6 +15,9 @@ ROOMS: dict[str, tuple[Mutant, ...]] = {
     "runs": harness.RUNS,
     "agents": harness.AGENTS,
     "iteration": harness.ITERATION,
+    "drivers": outsiders.DRIVERS,
+    "edges": outsiders.EDGES,
+    "records": outsiders.RECORDS,
 }
 MUTANTS = tuple(mutant for room in ROOMS.values() for mutant in room)
 

@@ -11,13 +11,6 @@ RULES = (
         ("claim:gradients/random_walk/value/linear/gtd2/solves-w",),
     ),
     Mutant(
-        "gtd2: target not weighted by rho",
-        "algorithms/rules.py",
-        "prediction=-rho * u, target=rho * u, tangent=rho * delta - u)",
-        "prediction=-rho * u, target=u, tangent=rho * delta - u)",
-        ("claim:gradients/random_walk/value/linear/gtd2/descends",),
-    ),
-    Mutant(
         "gtd2: no curvature",
         "algorithms/rules.py",
         "@rule(promises=ALL)\ndef gtd2(",
@@ -95,13 +88,6 @@ TARGETS = (
         "here = np.where(straddles, above, np.where(",
         "here = np.where(straddles, 0.0, np.where(",
         ("claim:gradients/target/cramer",),
-    ),
-    Mutant(
-        "nearest: rounds down",
-        "algorithms/targets.py",
-        "_one_source(target, r, gamma, half=0.5)",
-        "_one_source(target, r, gamma, half=0.0)",
-        ("claim:gradients/target/nearest",),
     ),
     Mutant(
         "nearest and floor: an episode's end is no end",
@@ -215,13 +201,6 @@ ENGINES = (
         "bent = pulled[:, 2 * size :] * centred",
         "bent = -pulled[:, 2 * size :] * centred",
         ("claim:gradients/r-operator",),
-    ),
-    Mutant(
-        "module: a trace serves other shapes",
-        "algorithms/fast/module.py",
-        "if shapes != self._shapes:",
-        "if not self._shapes:",
-        ("test:tests/algorithms/test_traced.py::test_other_shapes_start_again",),
     ),
     Mutant(
         "step factors: the batch is not averaged",
