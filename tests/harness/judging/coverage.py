@@ -1,10 +1,19 @@
-"""`make coverage`: do the printed intervals and tests keep their promise? On simulated data with a known answer."""
+"""`make coverage`: do the printed intervals and tests keep their promise? On simulated data with a known answer.
+
+`python -m tests.harness.judging.coverage sequential 10000` does so for comparisons that run until they are decided.
+"""
 
 import sys
 
 import numpy as np
-from scipy import stats
-
+from dgtd.harness.judging.sequential import (
+    boundaries,
+    decide,
+    looks,
+    repeated_interval,
+    sequential_p,
+    signed_rank_z,
+)
 from dgtd.harness.judging.statistics import (
     Sprt,
     holm,
@@ -178,7 +187,94 @@ def pooled_regression_misses(count: int) -> float:
     return hits / total
 
 
+LOOKS = looks(10, 100)
+
+
+def diverging(rng, shape):
+    """A fifth of the pairs has a lane that diverged, on either side alike."""
+    return np.where(rng.random(shape) < 0.2, np.inf * rng.choice([-1.0, 1.0], shape), rng.normal(size=shape))
+
+
+# Gaps of a question without a difference: symmetric about 0, and in SKEWED not, where the test asks something else.
+SYMMETRIC = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "heavy tails, t with 2 degrees": lambda rng, shape: rng.standard_t(2, size=shape),
+    "tied, whole numbers of width 1.5": lambda rng, shape: np.rint(1.5 * rng.normal(size=shape)),
+    "tied, only −1, 0 and 1": lambda rng, shape: rng.integers(-1, 2, size=shape).astype(float),
+    "normal, a fifth diverged": diverging,
+}
+SKEWED = {
+    "lognormal, mean 0": lambda rng, shape: rng.lognormal(0.0, 1.0, size=shape) - np.exp(0.5),
+    "lognormal, median 0": lambda rng, shape: rng.lognormal(0.0, 1.0, size=shape) - 1.0,
+}
+
+
+def crosses(gaps, at, critical):
+    """Which rows of gaps [trials, lanes] a test rejects at some look."""
+    return np.any([np.abs(signed_rank_z(gaps[:, :n])) >= bound for n, bound in zip(at, critical, strict=True)], axis=0)
+
+
+def misses_centre(gaps, centre) -> bool:
+    """At any look."""
+    found = [repeated_interval(gaps[:n], LOOKS, RATE) for n in LOOKS]
+    return not all(each.low <= centre <= each.high for each in found)
+
+
+def measure_sequential(count: int, seed: int) -> list[tuple[str, float, float, float, bool]]:
+    """As `measure`, with a 99 % interval; every rate is a bound."""
+
+    def row(name, hits, rate=RATE):
+        found = proportion_interval(int(np.sum(hits)), len(hits), 0.01)
+        return name, found.estimate, found.low, found.high, found.low <= rate
+
+    rng = np.random.default_rng(seed)
+    rows = []
+    for name, draw in SYMMETRIC.items():
+        p = sequential_p(draw(rng, (count, 100)), LOOKS)[:, -1]
+        rows += [row(f"{name}, p at most {rate:g}", p <= rate, rate) for rate in (0.01, RATE, 0.2)]
+    few = looks(6, 24)
+    rows.append(row("normal, looks at 6, 12 and 24", sequential_p(rng.normal(size=(count, 24)), few)[:, -1] <= RATE))
+    common = rng.normal(size=(count, 1, 100))  # all six against one baseline, on its seeds
+    gaps = rng.normal(size=(count, 6, 100)) - common + 0.5 * np.sqrt(2) * np.array([0, 0, 0, 1, 1, 1])[:, None]
+    found = np.array([holm(p) for p in sequential_p(gaps, LOOKS)[..., -1]]) <= RATE
+    rows.append(row("Holm over 6 questions, any of 3 nulls", found[:, :3].any(axis=1)))
+    for name in ("normal", "heavy tails, t with 2 degrees", "normal, a fifth diverged"):
+        hits = [misses_centre(2.0 + each, 2.0) for each in SYMMETRIC[name](rng, (count, 100))]
+        rows.append(row(f"interval at all looks, {name}", np.array(hits)))
+    for name in ("normal", "heavy tails, t with 2 degrees"):
+        at_the_margin = 1.0 + SYMMETRIC[name](rng, (count, 100))
+        hits = [decide([each], LOOKS, RATE, matters=1.0)[0].small for each in at_the_margin]
+        rows.append(row(f"called too small, {name}", np.array(hits)))
+    return rows
+
+
+def report_sequential(count: int, seed: int) -> bool:
+    rows = measure_sequential(count, seed)
+    print(f"looks at {LOOKS}, nominal {RATE:.0%}, {count} trials each, seed {seed}, 99 % intervals")
+    for name, rate, low, high, kept in rows:
+        print(f"  {name:58} {rate:7.3%}   [{low:.3%}, {high:.3%}]   {'kept' if kept else 'BROKEN'}")
+    rng = np.random.default_rng(seed)
+    for name, draw in SKEWED.items():
+        gaps = draw(rng, (count, 100))
+        fixed = (np.abs(signed_rank_z(gaps)) >= stats.norm.isf(RATE / 2)).mean()
+        print(f"  for contrast, {name}: {crosses(gaps, LOOKS, boundaries(LOOKS, RATE)).mean():.3%}, fixed {fixed:.3%}")
+    wrong = crosses(rng.normal(size=(count, 100)), LOOKS, np.full(len(LOOKS), 1.96)).mean()
+    print(f"  for contrast, 1.96 at every look: {wrong:.3%}")
+    enough = True
+    for effect in (0.3, 0.5):
+        gaps = rng.normal(effect, 1.0, size=(count, 100))
+        decided = sequential_p(gaps, LOOKS) <= RATE
+        power, fixed = decided[:, -1].mean(), (np.abs(signed_rank_z(gaps)) >= stats.norm.isf(RATE / 2)).mean()
+        lanes = np.where(decided[:, -1], np.array(LOOKS)[decided.argmax(axis=1)], LOOKS[-1]).mean()
+        enough &= bool(power >= 0.85 * fixed)
+        print(f"  power at d = {effect}: {power:.3f}, with 100 lanes fixed {fixed:.3f}; {lanes:.1f} lanes on average")
+    return enough and all(row[-1] for row in rows)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["sequential"]:
+        count, seed = ([int(each) for each in sys.argv[2:]] + [10_000, 12][len(sys.argv) - 2 :])[:2]
+        sys.exit(0 if report_sequential(count, seed) else 1)
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     rows = measure(trials)
     print(f"nominal {RATE:.0%}, {trials} trials each")
