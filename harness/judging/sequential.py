@@ -18,10 +18,11 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from dgtd.algorithms.checks import Floats, positive
-from dgtd.harness.judging.statistics import Interval, holm
 from numpy.typing import ArrayLike
 from scipy import interpolate, optimize, special, stats
+
+from dgtd.algorithms.checks import Floats, positive
+from dgtd.harness.judging.statistics import Interval, holm
 
 EXACT = 300  # pairs up to which the null distribution is counted out: 20 ms at 300
 LEVELS = np.geomspace(1e-12, 0.9, 120)  # a sequential p is interpolated between these: to 1e-5 of itself up to 0.1

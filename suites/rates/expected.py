@@ -1,5 +1,7 @@
 """Proposition 2 without sampling: the exact expectation of MSPBE, ½ of which Err bounds, at horizons up to 10⁶.
 
+There the start is still being forgotten: the exponents are on their way to −1, where `limits` finds them.
+
 No Γ here: the ball would make the map nonlinear. With the proposition's steps the iterate stays inside it.
 """
 
@@ -69,7 +71,8 @@ def expected_exponent(rule: Rule, place: str) -> Claim:
     """With the proposition's steps."""
     return Claim(
         id=f"rates/{place}/{rule.name}/expected-exponent",
-        says=f"{rule.name}: E MSPBE of the averaged iterate, computed exactly, falls like n^-½ or faster on {place}",
+        says=f"{rule.name}: E MSPBE of the averaged iterate, computed exactly, falls like n^-½ or faster on {place}, "
+        "on its way to n^-1",
         source=SOURCE,
         check=partial(falls_like_a_root, rule, place, True, None),
         rule=rule,

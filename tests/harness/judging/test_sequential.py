@@ -8,6 +8,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from dgtd.harness.judging import sequential
 from dgtd.harness.judging.sequential import (
     boundaries,
@@ -19,8 +21,6 @@ from dgtd.harness.judging.sequential import (
     signed_rank_z,
 )
 from dgtd.harness.judging.statistics import Sprt, holm, paired, proportion_interval
-from scipy import stats
-
 from tests.harness.judging.coverage import LOOKS, crosses
 
 
