@@ -70,7 +70,7 @@ HOW: dict[str, list[str] | Elsewhere] = {
     ],
     "dgtd gate main~5": Elsewhere("tests/harness/asv/test_gate.py", "test_every_outcome_has_its_own_code_and_words"),
     "dgtd compare": Elsewhere("tests/harness/experiment/test_compare.py", "test_json_has_every_number"),
-    "pytest --pyargs suites": Elsewhere("tests/suites/test_ledger.py", "test_pytest_collects_one_test_a_claim"),
+    "pytest --pyargs dgtd.suites": Elsewhere("tests/suites/test_ledger.py", "test_pytest_collects_one_test_a_claim"),
 }  # fmt: skip
 MAKE = {
     "compare": "dgtd compare", "figures": "dgtd figures", "test": "-m pytest", "mutants": "-m tests.mutants",

@@ -101,12 +101,14 @@ class Database:
     def _check_ours(self, made: sqlite3.Connection) -> bool:
         """Whether it is a store; False if the file is empty. Nothing is changed."""
         # Tables come first: another process may be creating the store, all at once, and who sees them sees the marks.
-        tables = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = _tables(made)
         found = int(made.execute("PRAGMA user_version").fetchone()[0])
         mark = made.execute("PRAGMA application_id").fetchone()[0]
         older = mark == 0 and 1 <= found <= 3 and {"runs", "lanes"} <= tables  # before there was a mark
         if tables and mark != OURS and not older:
             raise StoreError(f"store {str(self.path)!r} is a database of something else: name another store")
+        if found and not tables:  # or they are there by now
+            tables = _tables(made)
         if (tables or found) and found != SCHEMA:
             advice = "update dgtd, or name another store" if found > SCHEMA else "name another store, or delete it"
             raise StoreError(f"store {str(self.path)!r} has schema {found}, and this version knows {SCHEMA}: {advice}")
@@ -203,6 +205,10 @@ class Database:
             raise StoreError(f"store {str(self.path)!r}: {words}") from error
         except OSError as error:
             raise StoreError(f"store {str(self.path)!r} can't be opened: {error.strerror or error}") from error
+
+
+def _tables(made: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def _connect(place: Path | str, uri: bool = False) -> sqlite3.Connection:

@@ -191,7 +191,7 @@ def test_on_a_grid_growth_too_slow_to_be_seen_contradicts_nothing():
 # ---------------------------------------------------------------------- rates
 
 HORIZONS = np.geomspace(1e3, 1e6, 13).round().astype(int)
-POWERS = [partial(sampled.falls_like_a_power, "random_walk"), sampled.has_an_exponent, sampled.falls_from_some_n]
+POWERS = [partial(sampled.falls_like_a_power, "random_walk", None), sampled.has_an_exponent, sampled.falls_from_some_n]
 
 
 def power_law(exponent, horizons=HORIZONS, lanes=16):

@@ -6,6 +6,7 @@
 import sys
 
 import numpy as np
+from scipy import stats
 
 from dgtd.harness.judging.sequential import (
     boundaries,

@@ -215,7 +215,7 @@ RECORDS = (
     Mutant(
         "fingerprint: a module that decides is left out",
         "harness/runs/fingerprint.py",
-        '"dgtd.harness.runs.predictors",',
+        '"runs.predictors", ',
         "",
         (
             "test:tests/harness/runs/test_decisive.py::test_all_that_a_worker_imports_is_decisive_or_named_as_being_aside",
