@@ -1,15 +1,17 @@
-"""Problems, rules and suites by name, found through entry points: ours are declared like anyone's."""
+"""Problems, rules and suites by name: entry points, ours declared like anyone's, or `path/to/file.py:function`."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from dgtd.algorithms.checks import InterruptedByUser
@@ -17,7 +19,7 @@ from dgtd.algorithms.names import look_up, unknown
 from dgtd.harness.oracle.problem import Problem
 
 MOST_DIGITS = 18  # a parameter is a size, a probability or a seed: each fits into 64 bits
-_CALL = re.compile(r"(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
+_CALL = re.compile(r"((?P<path>[^()]+\.py):)?(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
 
 
 @cache
@@ -86,7 +88,8 @@ def canonical_problem(text: str) -> str:
     make, parameters = _parsed(text)
     given = {key: value for key, value in parameters.items() if value != _defaults(make)[key].default}
     inside = ", ".join(f"{key}={given[key]!r}" for key in sorted(given))
-    name = text.split("(")[0].strip().replace("-", "_")
+    name = text.split("(")[0].strip()
+    name = name if ".py:" in name else name.replace("-", "_")
     return f"{name}({inside})" if inside else name
 
 
@@ -95,10 +98,31 @@ def _parsed(text: str) -> tuple[Any, dict[str, Any]]:
     match = _CALL.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"no problem {text!r}; write a name, or name(key=value) as in 'random_mdp(states=20)'")
+    if match["path"]:
+        return (make := _of_file(text, Path(match["path"]), match["name"])), _parameters(text, match["inside"], make)
     point = look_up("problem", match["name"].replace("-", "_"), installed("problems"))
     with answering(f"problem {match['name']!r}"):
         make = point.load()
     return make, _parameters(text, match["inside"], make)
+
+
+def _of_file(text: str, path: Path, name: str) -> Any:
+    """A function of a user's file. What it returns is hashed by its numbers, so nothing stale can be taken for it."""
+    if not path.is_file():
+        raise ValueError(f"no file {str(path)!r} for problem {text!r}")
+    with answering(f"problem {text!r}"):
+        scope = _scope(path.resolve(), path.read_bytes())
+    return look_up(f"function in {path}", name, {key: value for key, value in scope.items() if callable(value)})
+
+
+@lru_cache(maxsize=32)
+def _scope(path: Path, source: bytes) -> dict[str, Any]:
+    """What a file defines, run once per content; it may import files that lie beside it."""
+    sys.path.insert(0, str(path.parent))
+    try:
+        return runpy.run_path(str(path))
+    finally:
+        sys.path.remove(str(path.parent))
 
 
 def _defaults(make: Any) -> Any:

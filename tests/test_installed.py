@@ -142,12 +142,49 @@ def test_every_command_and_an_own_rule_work_beside_packages_of_the_same_names(py
     assert "mine" in (repository / "curves.csv").read_text()
 
 
-def test_the_users_packages_really_are_in_the_way(python, repository):
-    """Whoever has the current folder on its path meets them first: the check above could fail."""
-    words = [str(python), "-c", "import harness"]
+def test_the_users_packages_stay_the_users(python, repository):
+    """Packages of ours have one name, so theirs are met by every other."""
+    words = [str(python), "-c", "import dgtd; import harness"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=repository, env=environment())
     assert done.returncode == 1
     assert "was imported for ours" in done.stderr
+
+
+def test_one_package_is_installed(python):
+    (site,) = python.parents[1].glob("lib/*/site-packages")
+    assert {file.name for file in site.iterdir() if not file.name.endswith((".dist-info", ".pth"))} == {"dgtd"}
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """Somebody's repository with packages of the same names, and tests of them."""
+    for package in ("harness", "algorithms", "suites"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text(f"NAME = {package!r}\n")
+    (tmp_path / "tests").mkdir()
+    test = "import harness, algorithms, suites\n\n\ndef test_mine():\n    assert harness.NAME == 'harness'\n"
+    (tmp_path / "tests" / "test_mine.py").write_text(test)
+    (tmp_path / "conftest.py").write_text("import sys\nsys.path.insert(0, '.')\n")
+    return tmp_path
+
+
+def test_the_tests_of_another_repository_are_left_alone(python, foreign):
+    """Its own tests pass, nothing of ours is loaded, and the suites run beside it."""
+    pytest_ = "import runpy, sys; sys.argv[0] = 'pytest'; runpy.run_module('pytest', run_name='__main__')"
+    for start in (["-c", pytest_], ["-m", "pytest"]):
+        done = quietly(str(python), *start, "-q", "-p", "no:cacheprovider", "tests", cwd=foreign, env=environment())
+        assert "1 passed" in done.stdout
+    plain = quietly(str(python), "-m", "pytest", "--help", cwd=foreign, env=environment()).stdout
+    assert "--dgtd-rule" not in plain
+    options = quietly(str(python), "-m", "pytest", "-p", "dgtd", "--help", cwd=foreign, env=environment()).stdout
+    assert "--dgtd-rule" in options
+    quietly(str(python), "-c", "import dgtd, harness; assert harness.NAME == 'harness'", cwd=foreign, env=environment())
+    suites = ("--pyargs", "dgtd.suites", "-q", "-p", "no:cacheprovider", "-k", "gradients and random_walk and value")
+    done = quietly(
+        str(python), "-m", "pytest", *suites, cwd=foreign, env=environment() | {"DGTD_EXECUTOR": "in-process"}
+    )
+    assert "passed" in done.stdout
+    assert "failed" not in done.stdout
 
 
 def test_no_command_is_left_out():
