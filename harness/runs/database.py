@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-SCHEMA = 5
+SCHEMA = 6
 OURS = 0x64677464  # SQLite's application_id: "dgtd"
 PATIENCE = 60.0  # seconds that another writer may keep the file locked
 SOON = 0.5  # seconds until the wait is said

@@ -1,6 +1,5 @@
 """What the benchmarks share. Our modules are imported only in `setup`: an import error would end asv's discovery."""
 
-import contextlib
 import importlib
 import time
 
@@ -8,28 +7,30 @@ RULES = ["gtd2", "tdc", "tdrc", "greedy_gq", "residual_gradient", "td"]
 SIZES = {"2k": (6, (50,), 30), "300k": (64, (512, 512), 50), "4M": (64, (2000, 2000), 51)}
 
 
-@contextlib.contextmanager
-def since():
-    """Around imports: asv skips the benchmark on a commit that does not have them."""
-    try:
-        yield
-    except (ImportError, AttributeError) as error:
-        raise NotImplementedError(str(error)) from error
-
-
-MOVED = {
-    "harness.cost.peers": "harness.peers",
-    "harness.cost.work": "harness.cost.touches",
-    "harness.oracle.metrics": "harness.metrics",
+# Where older commits have what is elsewhere now: a move must not end a benchmark's history.
+OLDER = {
+    "harness.cost.peers": ("harness.peers",),
+    "harness.cost.work": ("harness.cost.touches", "harness.work", "harness.touches"),
+    "harness.oracle.metrics": ("harness.metrics",),
+    "algorithms.replay": ("algorithms.experience.replay",),
+    "harness.experiment.search": ("harness.experiment.learners", "harness.compare.agents"),
+    "harness.runs.trainers.agent": ("harness.runs.acting",),
+    "harness.places.world": ("harness.worlds.world",),
 }
 
 
-def load(module):
-    """A module from where it is now, or where older commits have it: a move must not end a benchmark's history."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        return importlib.import_module(MOVED.get(module, module))
+def take(module, *names):
+    """These of a module, from where this commit has it; asv skips the benchmark where it has none."""
+    here = module.removeprefix("dgtd.")
+    wanted = []
+    for place in (module, here, here.replace("algorithms.fast", "algorithms.engines"), *OLDER.get(here, ())):
+        try:
+            found = importlib.import_module(place)
+            wanted = [getattr(found, name) for name in names]
+        except (ImportError, AttributeError):
+            continue
+        return wanted[0] if len(wanted) == 1 else wanted
+    raise NotImplementedError(f"no {', '.join(names)} of {module}")
 
 
 class Timed:
@@ -54,4 +55,4 @@ def one_thread():
 
 def network(size):
     """The network of a name in SIZES."""
-    return load("harness.cost.peers").Network(*SIZES[size])
+    return take("dgtd.harness.cost.peers", "Network")(*SIZES[size])

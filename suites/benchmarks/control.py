@@ -1,6 +1,6 @@
 """Agents and worlds, ten lanes on one thread."""
 
-from .common import Timed, one_thread, since
+from .common import Timed, one_thread, take
 
 
 class Agents(Timed):
@@ -10,13 +10,12 @@ class Agents(Timed):
     param_names = ("agent",)
 
     def setup(self, agent):
-        with since():
-            import numpy as np
+        import numpy as np
 
-            from dgtd.algorithms.replay import Replay
-            from dgtd.algorithms.streams import lane_streams
-            from dgtd.harness.experiment.search import agent_learner, run_spec
-            from dgtd.harness.runs.trainers.agent import Acting
+        Replay = take("dgtd.algorithms.replay", "Replay")
+        lane_streams = take("dgtd.algorithms.streams", "lane_streams")
+        agent_learner, run_spec = take("dgtd.harness.experiment.search", "agent_learner", "run_spec")
+        Acting = take("dgtd.harness.runs.trainers.agent", "Acting")
         one_thread()
         self.players = Acting.of(run_spec("cartpole-v1", agent_learner(agent, "cartpole-v1"), 100)).players(range(10))
         self.replay, rng = Replay(lane_streams(0, range(10)), 500, 4), np.random.default_rng(0)
@@ -38,11 +37,10 @@ class Worlds(Timed):
     param_names = ("world",)
 
     def setup(self, world):
-        with since():
-            import numpy as np
+        import numpy as np
 
-            from dgtd.algorithms.streams import lane_streams
-            from dgtd.harness.places.world import find_world
+        lane_streams = take("dgtd.algorithms.streams", "lane_streams")
+        find_world = take("dgtd.harness.places.world", "find_world")
         self.world = find_world(world).make(lane_streams(0, range(10)))
         self.actions = np.random.default_rng(0).integers(2, size=(100, 10))
         self.time_100_steps(world)

@@ -1,6 +1,6 @@
 """Convergence as a tracked number: steps until the median lane's objective is a fifth of its start; exact."""
 
-from .common import load, since
+from .common import take
 
 PLACES = {"random_walk": (0.02, 0.1), "boyan": (0.1, 0.2), "random_walk cdf": (0.02, 0.1)}
 
@@ -14,15 +14,14 @@ class StepsToTarget:
     unit = "steps"
 
     def setup(self, rule, place):
-        with since():
-            import numpy as np
+        import numpy as np
 
-            from dgtd.algorithms.fast.linear import LinearEngine
-            from dgtd.algorithms.rules import find_rule
-            from dgtd.algorithms.streams import lane_streams
-            from dgtd.harness.plugins import find_problem
+        LinearEngine = take("dgtd.algorithms.fast.linear", "LinearEngine")
+        find_rule = take("dgtd.algorithms.rules", "find_rule")
+        lane_streams = take("dgtd.algorithms.streams", "lane_streams")
+        find_problem = take("dgtd.harness.plugins", "find_problem")
 
-            metrics_of = load("dgtd.harness.oracle.metrics").Metrics
+        metrics_of = take("dgtd.harness.oracle.metrics", "Metrics")
         name, _, kind = place.partition(" ")
         problem = find_problem(name)
         target = problem.target(kind or "value", 11)

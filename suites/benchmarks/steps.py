@@ -1,6 +1,6 @@
 """Time of steps, a few milliseconds per sample: engine × rule × size. The loop is inside: asv calls once per sample."""
 
-from .common import RULES, SIZES, Timed, load, network, one_thread, since
+from .common import RULES, SIZES, Timed, network, one_thread, take
 
 LINEAR = {"value 8": ("value", 8), "21 atoms 8": ("cdf", 8), "value 1000": ("value", 1000)}
 
@@ -12,13 +12,12 @@ class Linear(Timed):
     param_names = ("rule", "size")
 
     def setup(self, rule, size):
-        with since():
-            import numpy as np
+        import numpy as np
 
-            from dgtd.algorithms.fast.linear import LinearEngine
-            from dgtd.algorithms.rules import find_rule
-            from dgtd.algorithms.streams import lane_streams
-            from dgtd.harness.plugins import find_problem
+        LinearEngine = take("dgtd.algorithms.fast.linear", "LinearEngine")
+        find_rule = take("dgtd.algorithms.rules", "find_rule")
+        lane_streams = take("dgtd.algorithms.streams", "lane_streams")
+        find_problem = take("dgtd.harness.plugins", "find_problem")
         kind, features = LINEAR[size]
         problem = find_problem("baird" if features == 8 else f"random_mdp(states=10, features={features})")
         target = problem.target(kind, 21)
@@ -41,10 +40,9 @@ class Mlp(Timed):
     steps = {"2k": 20, "300k": 10, "4M": 1}  # noqa: RUF012 - asv reads class attributes
 
     def setup(self, rule, size):
-        with since():
-            from dgtd.algorithms.rules import find_rule
+        find_rule = take("dgtd.algorithms.rules", "find_rule")
 
-            mlp_step = load("dgtd.harness.cost.peers").mlp_step
+        mlp_step = take("dgtd.harness.cost.peers", "mlp_step")
         one_thread()
         self.call = mlp_step(find_rule(rule), network(size)).call
         self.call()
@@ -63,13 +61,12 @@ class Small(Timed):
     hidden = {"table": (), "50": (50,), "50-50": (50, 50)}  # noqa: RUF012 - asv reads class attributes
 
     def setup(self, rule, hidden):
-        with since():
-            import numpy as np
+        import numpy as np
 
-            from dgtd.algorithms.fast.small import SmallEngine, SmallLoop
-            from dgtd.algorithms.rules import find_rule
-            from dgtd.algorithms.streams import generators, lane_streams
-            from dgtd.harness.plugins import find_problem
+        SmallEngine, SmallLoop = take("dgtd.algorithms.fast.small", "SmallEngine", "SmallLoop")
+        find_rule = take("dgtd.algorithms.rules", "find_rule")
+        generators, lane_streams = take("dgtd.algorithms.streams", "generators", "lane_streams")
+        find_problem = take("dgtd.harness.plugins", "find_problem")
         problem = find_problem("random_mdp(states=6)")
         target = problem.target("cdf", 30)
         engine = SmallEngine(find_rule(rule), (6, *self.hidden[hidden]), target)
@@ -89,10 +86,9 @@ class Module(Timed):
     param_names = ("rule", "parameters")
 
     def setup(self, rule, size):
-        with since():
-            from dgtd.algorithms.rules import find_rule
+        find_rule = take("dgtd.algorithms.rules", "find_rule")
 
-            module_step = load("dgtd.harness.cost.peers").module_step
+        module_step = take("dgtd.harness.cost.peers", "module_step")
         one_thread()
         self.call = module_step(find_rule(rule), network(size)).call
         self.call()

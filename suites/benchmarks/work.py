@@ -1,6 +1,6 @@
 """Exact numbers: they change only with the code, so any growth is a regression."""
 
-from .common import load, network, one_thread, since
+from .common import network, one_thread, take
 
 RULES = ["gtd2", "tdc", "td"]
 
@@ -13,16 +13,16 @@ class Mlp:
     version = "1"
 
     def setup(self, rule, size):
-        with since():
-            from dgtd.algorithms.rules import find_rule
+        find_rule = take("dgtd.algorithms.rules", "find_rule")
 
-            peers, count = load("dgtd.harness.cost.peers"), load("dgtd.harness.cost.work").count
+        mlp_step, backprop = take("dgtd.harness.cost.peers", "mlp_step", "backprop")
+        count = take("dgtd.harness.cost.work", "count")
         one_thread()
         net = network(size)
-        step = peers.mlp_step(find_rule(rule), net)
+        step = mlp_step(find_rule(rule), net)
         self.first, self.later = count(step.call), count(step.call)
         self.held = step.held
-        theirs = peers.backprop(net)
+        theirs = backprop(net)
         theirs.call()
         self.backprop = count(theirs.call)
 
@@ -51,10 +51,9 @@ class Memory:
     version = "1"
 
     def setup(self, rule, size):
-        with since():
-            from dgtd.algorithms.rules import find_rule
+        find_rule = take("dgtd.algorithms.rules", "find_rule")
 
-            mlp_step = load("dgtd.harness.cost.peers").mlp_step
+        mlp_step = take("dgtd.harness.cost.peers", "mlp_step")
         one_thread()
         self.call = mlp_step(find_rule(rule), network(size)).call
 
@@ -73,11 +72,10 @@ class Linear:
     unit = "elements"
 
     def setup(self, rule, atoms):
-        with since():
-            from dgtd.algorithms.rules import find_rule
-            from dgtd.algorithms.targets import CdfTarget
+        find_rule = take("dgtd.algorithms.rules", "find_rule")
+        CdfTarget = take("dgtd.algorithms.targets", "CdfTarget")
 
-            count_touches = load("dgtd.harness.cost.work").count_touches
+        count_touches = take("dgtd.harness.cost.work", "count_touches")
         self.count = lambda: count_touches(find_rule(rule), CdfTarget(0, 10, atoms), 50)
 
     def track_touches(self, rule, atoms):

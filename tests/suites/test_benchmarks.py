@@ -51,10 +51,22 @@ def test_a_benchmark_runs_and_tracks_something_lower_is_better(made, methods, pa
 
 def test_a_commit_that_lacks_an_import_skips_the_benchmark(monkeypatch):
     made = next(case.values[0] for case in cases() if case.values[0].__name__ == "Linear")
-    monkeypatch.setitem(sys.modules, "dgtd.algorithms.fast.linear", None)
-    monkeypatch.setitem(sys.modules, "dgtd.harness.cost.work", None)
+    for name in ("dgtd.algorithms.fast.linear", "algorithms"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(NotImplementedError):
         made().setup("gtd2", made.params[1][0])
+
+
+def test_a_name_is_taken_from_where_an_older_commit_has_it(monkeypatch):
+    made = next(case.values[0] for case in cases() if case.values[0].__name__ == "Linear")
+    common = sys.modules[made.__module__.rpartition(".")[0] + ".common"]
+    older = type(sys)("algorithms.engines.linear")
+    older.LinearEngine = "older"
+    for name, found in {"dgtd.algorithms.fast.linear": None, "algorithms": type(sys)("algorithms"),
+                        "algorithms.fast": None, "algorithms.engines": type(sys)("algorithms.engines"),
+                        "algorithms.engines.linear": older}.items():  # fmt: skip
+        monkeypatch.setitem(sys.modules, name, found)
+    assert common.take("dgtd.algorithms.fast.linear", "LinearEngine") == "older"
 
 
 def test_asv_installs_what_the_constraints_file_says():
