@@ -137,10 +137,12 @@ PAIRS = ((gtd2, "random_walk"), (gtd2, "grid_world"), (td, "random_walk"), (td, 
 
 def same_path() -> Claim:
     """T keeps means: its columns add up to γ. GTD2 also moves along Tᵀu, and T's rows add up to 1: the mean's path is
-    GTD2's if γ = 1. Semi-gradient TD has no such term, and takes the same path at any γ."""
+    GTD2's if γ = 1 and no atom is shifted out of the range (on Boyan's chain some are, and the paths part).
+    Semi-gradient TD has no such term, and takes the same path at any γ."""
     return Claim(
         id="evaluation/random_walk/linear/same-path",
-        says="linear, undiscounted, Cramér projection: distributional GTD2's mean takes GTD2's very path",
+        says="linear, undiscounted, Cramér projection, no atom shifted out of range: distributional GTD2's mean takes "
+        "GTD2's very path",
         source="ours; Lyle, Bellemare & Castro 2019 on expected and distributional learning",
         needs=lambda setting: [path(*pair, target, setting) for pair in PAIRS for target in ("value", "cdf")],
         judge=paths_agree,
