@@ -105,7 +105,7 @@ def test_our_own_suites_pass(name):
         (["rule", "two words"], "name must be letters, digits and underscores"),
         (["rule", "lambda"], "no word of Python's, got 'lambda'"),
         (["problem", "json"], "name 'json' is a module that exists already"),
-        (["suite", "harness"], "name 'harness' is a module that exists already"),
+        (["suite", "dgtd"], "name 'dgtd' is a module that exists already"),
         (["rule", ""], "name must be letters"),
     ],
 )

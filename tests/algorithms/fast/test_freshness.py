@@ -58,14 +58,14 @@ def test_a_second_start_compiles_nothing_for_the_built_in_rules():
 def test_a_kernel_whose_helper_changed_in_another_module_runs_as_it_now_is(tmp_path):
     """numba's own cache looks at the kernel's file alone, and would go on running the old helper."""
     root = Path(__file__).parents[3]
-    for room in ("algorithms", "tests"):
-        shutil.copytree(root / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for room in ("dgtd", "algorithms", "harness", "tests"):
+        shutil.copytree(root / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"), symlinks=True)
     kernel, helper = (tmp_path / "algorithms" / name for name in ("streams.py", "uniform.py"))
     whole = kernel.read_text()
     start = whole.index("@inlined", whole.index("class Sampling"))
     end = whole.index("@inlined", start + 1)
     source = "import numpy as np\n\nfrom dgtd.algorithms.fast.compiling import inlined\n\n\n" + whole[start:end]
-    kernel.write_text(whole[:start] + "from algorithms.uniform import uniform\n\n\n" + whole[end:])
+    kernel.write_text(whole[:start] + "from dgtd.algorithms.uniform import uniform\n\n\n" + whole[end:])
     results = []
     for changed in (source, source.replace("uint64(11)", "uint64(12)"), source):
         helper.write_text(changed)

@@ -117,8 +117,9 @@ def test_a_limit_holds_in_the_threads_of_a_worker_and_one_that_hears_nothing_end
 
 @pytest.mark.slow
 def test_a_worker_with_changed_code_is_refused_by_name(tmp_path):
-    for room in ("algorithms", "harness", "suites"):
-        shutil.copytree(ROOT / room, tmp_path / "other" / room, ignore=shutil.ignore_patterns("__pycache__"))
+    ignore = shutil.ignore_patterns("__pycache__")
+    for room in ("dgtd", "algorithms", "harness", "suites"):
+        shutil.copytree(ROOT / room, tmp_path / "other" / room, ignore=ignore, symlinks=True)
     changed = tmp_path / "other" / "harness" / "oracle" / "metrics.py"
     changed.write_text(changed.read_text() + "\n# changed\n")
     with cluster(tmp_path) as dask, Store(tmp_path / "s.sqlite") as store:

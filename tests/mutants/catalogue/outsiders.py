@@ -200,13 +200,13 @@ RECORDS = (
     Mutant(
         "store: its marks are read before its tables, while another process creates it",
         "harness/runs/database.py",
-        """        tables = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        """        tables = _tables(made)
         found = int(made.execute("PRAGMA user_version").fetchone()[0])
         mark = made.execute("PRAGMA application_id").fetchone()[0]
 """,
         """        found = int(made.execute("PRAGMA user_version").fetchone()[0])
         mark = made.execute("PRAGMA application_id").fetchone()[0]
-        tables = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = _tables(made)
 """,
         (
             "test:tests/harness/runs/test_store.py::test_a_store_that_another_process_creates_while_it_is_opened_is_a_store",
