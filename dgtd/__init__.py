@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from dgtd.comparing import Result, compare
     from dgtd.harness.oracle.mdp import FiniteMDP
     from dgtd.harness.oracle.problem import Problem
+    from dgtd.learning import Learner, learn
 
 __all__ = [
-    "Cotangents", "FiniteMDP", "Problem", "Promise", "Result", "Rule", "certify", "compare", "curve", "explain",
-    "problem", "rule", "run", "suite", "sweep", "world",
+    "Cotangents", "FiniteMDP", "Learner", "Problem", "Promise", "Result", "Rule", "certify", "compare", "curve",
+    "explain", "learn", "problem", "rule", "run", "suite", "sweep", "world",
 ]  # fmt: skip
 
 # `pytest -p dgtd` adds the suites' options; without it pytest knows nothing of us.
@@ -32,6 +33,7 @@ _get = lazily(
         **dict.fromkeys(("Cotangents", "Promise", "Rule", "rule"), "algorithms.rule"),
         **dict.fromkeys(("certify", "curve", "explain", "problem", "run", "suite", "sweep", "world"), "calls"),
         **dict.fromkeys(("Result", "compare"), "comparing"),
+        **dict.fromkeys(("Learner", "learn"), "learning"),
         "FiniteMDP": "harness.oracle.mdp", "Problem": "harness.oracle.problem",
     },
 )  # fmt: skip

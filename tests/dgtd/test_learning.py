@@ -1,0 +1,103 @@
+"""A rule on one's own network and transitions: the update is the paper's, and a training loop can stop and go on."""
+
+import doctest
+
+import numpy as np
+import pytest
+import torch
+
+import dgtd
+from dgtd import learning
+from dgtd.algorithms.targets import CdfTarget
+
+RNG = np.random.default_rng(0)
+
+
+def table(count=40, inputs=3):
+    return {
+        "x": RNG.normal(size=(count, inputs)), "x_next": RNG.normal(size=(count, inputs)),
+        "reward": RNG.normal(size=count), "gamma": np.where(RNG.random(count) < 0.2, 0.0, 0.9),
+        "rho": RNG.random(count) * 2,
+    }  # fmt: skip
+
+
+def linear(inputs=3, outputs=1):
+    torch.manual_seed(1)
+    return torch.nn.Linear(inputs, outputs, bias=False)
+
+
+def test_the_example_is_right():
+    assert doctest.testmod(learning).failed == 0
+
+
+@pytest.mark.parametrize("rule", ["gtd2", "tdc", "td"])
+def test_a_linear_module_takes_the_published_steps(rule):
+    """Sutton et al. 2009, written out with numpy, ρ as Maei has it."""
+    data, module = table(), linear()
+    theta, w = module.weight.detach().numpy()[0].astype(float).copy(), np.zeros(3)
+    learner = dgtd.learn(rule, module, data, 0.05, 0.1)
+    for x, y, r, g, rho in zip(*(data[name] for name in ("x", "x_next", "reward", "gamma", "rho")), strict=True):
+        delta, u = r + g * theta @ y - theta @ x, w @ x
+        move = {"gtd2": rho * u * (x - g * y), "tdc": rho * (delta * x - g * u * y), "td": rho * delta * x}[rule]
+        theta, w = theta + 0.05 * move, w + (0.0 if rule == "td" else 0.1) * (rho * delta - u) * x
+    np.testing.assert_allclose(learner.theta["weight"][0, 0].numpy(), theta, rtol=1e-12)
+    if rule != "td":
+        np.testing.assert_allclose(learner.w["weight"][0, 0].numpy(), w, rtol=1e-12)
+
+
+def test_a_return_distribution_learns_its_mean():
+    data = {"x": np.ones((4000, 1)), "x_next": np.ones((4000, 1)), "gamma": np.zeros(4000),
+            "reward": RNG.choice([0.0, 1.0], 4000, p=[0.25, 0.75])}  # fmt: skip
+    module = torch.nn.Linear(1, 10, bias=False)
+    target = CdfTarget(-0.5, 1.5, 11)
+    module = torch.nn.Linear(1, target.head().logits, bias=False)
+    learner = dgtd.learn("gtd2", module, data, 0.5, 0.5, target=target, batch=20, passes=5)
+    assert learner.predict([[1.0]])[0] == pytest.approx(0.75, abs=0.08)
+
+
+def test_a_loop_of_steps_is_the_run_and_goes_on_from_its_state():
+    data = table()
+    whole = dgtd.learn("gtd2", linear(), data, 0.05, 0.1, batch=4)
+    parts = [{name: part[i : i + 4] for name, part in data.items()} for i in range(0, 40, 4)]
+    first = learning.Learner("gtd2", linear())
+    for part in parts[:5]:
+        first.step(part, 0.05, 0.1)
+    second = learning.Learner("gtd2", linear())
+    second.load_state_dict(first.state_dict())
+    for part in parts[5:]:
+        second.step(part, 0.05, 0.1)
+    assert torch.equal(second.theta["weight"], whole.theta["weight"])
+    assert torch.equal(second.w["weight"], whole.w["weight"])
+    assert first.errors + second.errors == whole.errors
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"reward": np.full(40, np.nan)}, "reward must be finite"),
+        ({"rho": np.full(40, -1.0)}, "rho must not be negative"),
+        ({"rho": np.ones(39)}, "as many of each"),
+        ({"x_next": np.ones((40, 2))}, "x_next must have shape"),
+    ],
+)
+def test_wrong_transitions_are_refused_before_any_step(change, says):
+    with pytest.raises(ValueError, match=says):
+        dgtd.learn("gtd2", linear(), table() | change, 0.1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("network", "says"),
+    [
+        (torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)), "write LayerNorm for BatchNorm"),
+        (torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Linear(3, 1)), "nothing for Dropout"),
+        (lambda x: x, "network must be a torch.nn.Module"),
+    ],
+)
+def test_a_network_that_is_no_function_of_its_weights_is_refused(network, says):
+    with pytest.raises(ValueError, match=says):
+        dgtd.learn("gtd2", network, table(), 0.1, 0.1)
+
+
+def test_transitions_without_a_part_name_it():
+    with pytest.raises(ValueError, match="must have 'gamma'"):
+        dgtd.learn("gtd2", linear(), [{"x": [[1.0]], "reward": [0.0], "x_next": [[1.0]]}], 0.1, 0.1)
