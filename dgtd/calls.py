@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgtd.comparing import Result, compare
+from dgtd.algorithms.names import unknown
+from dgtd.comparing import Result, compare, compare_in
 from dgtd.given import AnyProblem, AnyRule, place_of, rule_of, where_of
 from dgtd.harness.commands.carry_out import carried_out
 from dgtd.harness.commands.output import open_store
@@ -17,6 +20,7 @@ from dgtd.harness.oracle.certificates import Certificate
 from dgtd.harness.oracle.certificates import certify as certificate
 from dgtd.harness.oracle.moments import Moments
 from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.places.place import find_place
 from dgtd.harness.places.world import WorldInfo, find_world
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.lanes import Lanes
@@ -45,7 +49,7 @@ def world(name: str) -> WorldInfo:
 
 def run(
     rule: AnyRule, problem: AnyProblem, alpha: float, beta: float | None = None, target: str = "value", *,
-    steps: int = 50_000, seeds: int = 20, seed: int = 0, predictor: str | None = None, atoms: int | None = None,
+    steps: int = 20_000, seeds: int = 30, seed: int = 0, predictor: str | None = None, atoms: int | None = None,
     projection: str = "cramer", schedule: str = "constant", **where: Any,
 ) -> Lanes:  # fmt: skip
     """Run one rule on one problem: `of(metric)` [checkpoints, seeds], `times`, `died`, `lost`.
@@ -57,12 +61,13 @@ def run(
     4
     """
     place, name, ref = where_of([rule, problem], **where), place_of(problem), rule_of(rule)
+    acts, seeds = find_place(name).acts, index(seeds)
     made = learner(
-        "", ref, name, target=target, alpha=alpha, beta=alpha if beta is None else beta, atoms=atoms,
+        "", ref, name, target=target, alpha=alpha, beta=alpha if beta is None and not acts else beta, atoms=atoms,
         projection=projection, predictor=None if predictor is None else parse(predictor),
-        schedule=StepSchedule(schedule),
+        schedule=StepSchedule(schedule), cohort=min(10, seeds) if acts else None,
     )  # fmt: skip
-    spec = run_spec(name, made, steps, seed)
+    spec = run_spec(name, made, index(steps), index(seed))
     with open_store(place.store) as store:
         if not carried_out(ref.name, [Request(spec, seeds)], store, place):
             raise KeyboardInterrupt
@@ -70,12 +75,16 @@ def run(
 
 
 def sweep(rule: AnyRule, problem: AnyProblem, target: str = "value", **more: Any) -> Result:
-    """One rule over a grid of step sizes, the chosen ones on fresh seeds: `compare` of one."""
-    return compare([rule], [problem], [target], **more)
+    """One rule over a grid of step sizes, the chosen ones on fresh seeds; the arguments of `compare`."""
+    if isinstance(problem, str) and find_place(problem).acts:
+        raise ValueError(f"a sweep is on finite problems, and {problem!r} is a world: `dgtd.compare` sweeps there")
+    usual = {name: each.default for name, each in signature(compare).parameters.items() if name != "where"}
+    where = {name: more.pop(name) for name in list(more) if name not in usual}
+    return compare_in(usual | more | {"rules": [rule], "problems": [problem], "targets": [target]}, where, 0)
 
 
 def curve(
-    rule: AnyRule, problem: AnyProblem, alpha: float, beta: float, target: str = "value", *, steps: int = 10_000,
+    rule: AnyRule, problem: AnyProblem, alpha: float, beta: float, target: str = "value", *, steps: int = 1000,
     atoms: int = 21, projection: str = "cramer", trajectory: bool = False, average: bool = False,
 ) -> pd.DataFrame:  # fmt: skip
     """Expected squared metrics after every number of steps, computed: no seeds, no noise. Linear rules only.
@@ -89,6 +98,8 @@ def curve(
     found, times = find_problem(place_of(problem)), log_times(steps)
     if found.network is not None:
         raise ValueError(f"problem {found.name!r} has a nonlinear predictor: exact curves are of linear ones")
+    if trajectory and found.mdp.iid:
+        raise ValueError(f"problem {found.name!r} has no trajectory: its transitions are independent")
     mdp = found.mdp if trajectory else found.mdp.with_(weights=found.mdp.d)
     moments = Moments(resolve(rule_of(rule)), mdp, found.target(target, atoms, projection))
     made = moments.run(alpha, beta, times, average=average)
@@ -151,10 +162,17 @@ def suite(
     """
     place = where_of([] if rule is None else [rule], **where)
     judged = None if rule is None else resolve(rule_of(rule))
-    claims = [each for each in collect(name, judged, profile) if each.id.startswith(claim)]
+    every = collect(name, judged, profile)
+    claims = [each for each in every if each.id.startswith(claim)]
+    if not claims:
+        raise unknown("claim", claim, [each.id for each in every])
     with open_store(place.store) as store:
         text = rule if isinstance(rule, str) else None
-        return Ledger(judge(claims, setting_for(judged, profile, seed), text, Workshop(store, place.make), judged))
+        workshop = Workshop(store, place.make, place.timeout)
+        entries = judge(claims, setting_for(judged, profile, seed), text, workshop, judged)
+    if len(entries) < len(claims):
+        raise KeyboardInterrupt
+    return Ledger(entries)
 
 
 def explain(claim: str, rule: AnyRule | None = None, **more: Any) -> dict[str, Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from inspect import signature
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgtd.given import AnyProblem, AnyRule, many, place_of, rule_of, where_of
-from dgtd.harness.commands.compare import PROBLEMS, ROUNDS, compared_with
+from dgtd.algorithms.names import look_up
+from dgtd.given import AnyProblem, AnyRule, many, places_of, rule_of, where_of
+from dgtd.harness.commands.compare import PROBLEMS, ROUNDS, compared_with, document_of, grid
 from dgtd.harness.commands.output import plain
-from dgtd.harness.experiment.comparison import ALPHA, Comparison, as_dict
+from dgtd.harness.experiment.comparison import ALPHA, Comparison
 from dgtd.harness.experiment.experiment import Experiment, entrants
-from dgtd.harness.experiment.search import Grid
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.report.drawing import Styles, save
 from dgtd.harness.report.figures import at_place
@@ -78,7 +80,7 @@ class Result:
     @property
     def document(self) -> dict[str, Any]:
         """The same numbers as `dgtd compare --json`."""
-        found: dict[str, Any] = plain(as_dict(self.comparison))
+        found: dict[str, Any] = plain(document_of(self.comparison))
         return found
 
     def report(self, path: str | Path = "results/compare") -> Path:
@@ -120,8 +122,8 @@ def compare(
     steps: int = 50_000,
     alpha: float | None = None,
     beta: float | None = None,
-    alphas: Sequence[float] | None = None,
-    ratios: Sequence[float] | None = None,
+    alphas: Sequence[float] | float | None = None,
+    ratios: Sequence[float] | float | None = None,
     predictor: str | None = None,
     atoms: int | None = None,
     projection: str = "cramer",
@@ -143,23 +145,44 @@ def compare(
     >>> sorted(result.frame.columns)
     ['metric', 'problem', 'rule', 'seed', 'step', 'target', 'value']
     """
-    rules_, problems_ = many(rules), many(problems)
-    place = where_of([*rules_, *problems_], **where)
-    grid = None
-    if alphas is not None or ratios is not None:
-        usual = Grid()
-        grid = Grid(tuple(alphas or usual.alphas), tuple(ratios or usual.ratios))
+    given = {name: value for name, value in locals().items() if name != "where"}
+    return compare_in(given, where, ROUNDS if alphas is None and ratios is None else 0)
+
+
+def compare_in(given: dict[str, Any], where: dict[str, Any], rounds: int) -> Result:
+    """`given`: the arguments of `compare`; the default grid is extended at most so many times."""
+    rules, problems = many(given["rules"]), many(given["problems"])
+    place = where_of([*rules, *problems], **_known(where))
+    names = places_of(problems)
+    sizes, shares = (_numbers(given[name]) for name in ("alphas", "ratios"))
+    predictor, beta = given["predictor"], given["beta"]
     experiment = Experiment(
-        tuple(map(place_of, problems_)), entrants(tuple(map(rule_of, rules_)), tuple(many(targets))), steps, seeds,
-        atoms, projection, schedule, seed, alpha, beta, grid,
+        names, entrants(tuple(map(rule_of, rules)), tuple(many(given["targets"]))), index(given["steps"]),
+        index(given["seeds"]), given["atoms"], given["projection"], given["schedule"], index(given["seed"]),
+        given["alpha"], beta, grid(sizes, shares, beta, "", names),
         predictor=None if predictor is None else parse(predictor),
     )  # fmt: skip
-    found = compared_with(experiment, place, ROUNDS if grid is None else 0)
+    found = compared_with(experiment, place, rounds)
     if found is None:
         raise KeyboardInterrupt
-    return Result(found, _command(experiment))
+    return Result(found, _command(given, experiment))
 
 
-def _command(experiment: Experiment) -> str:
-    names = {"rules": [who.rule.name for who in experiment.entrants], "problems": list(experiment.places)}
-    return f"dgtd.compare({names['rules']}, {names['problems']}, steps={experiment.steps}, seeds={experiment.seeds})"
+def _known(where: dict[str, Any]) -> dict[str, Any]:
+    for name in where:
+        look_up("argument", name, dict.fromkeys(("store", "executor", "workers", "scheduler", "timeout")))
+    return where
+
+
+def _numbers(given: Any) -> str | None:
+    """As the command line has them."""
+    return None if given is None else ",".join(repr(float(each)) for each in np.atleast_1d(given))
+
+
+def _command(given: dict[str, Any], experiment: Experiment) -> str:
+    """The call again, without what is at its default."""
+    usual = {name: each.default for name, each in signature(compare).parameters.items()}
+    rules = list(dict.fromkeys(who.rule.name for who in experiment.entrants))
+    more = [f"{name}={given[name]!r}" for name in given if name in usual and given[name] is not usual[name]]
+    more = [each for each in more if each.split("=")[0] not in ("rules", "problems")]
+    return f"dgtd.compare({', '.join([repr(rules), repr(list(experiment.places)), *more])})"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,22 +12,25 @@ from numpy.typing import ArrayLike
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
-from dgtd.algorithms.checks import Floats, finite, shape
+from dgtd.algorithms.checks import Floats, at_least, finite, integers, shape
 from dgtd.algorithms.fast.module import ModuleEngine
+from dgtd.algorithms.names import look_up
 from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.table import Batch
 from dgtd.algorithms.targets import Target, ValueTarget
 from dgtd.given import AnyRule, rule_of
 from dgtd.harness.runs.rule_files import resolve
 
-FIELDS = ("x", "reward", "gamma", "x_next")  # and rho, action, next_action where they are given
+FIELDS, OPTIONAL = ("x", "reward", "gamma", "x_next"), ("rho", "action", "next_action")
 Transitions = Mapping[str, ArrayLike]
 
 
 class Learner:
     """θ and w of a module, and the steps of a rule on them. `errors`: the mean square of δ before every step.
 
-    target   what is predicted: `ValueTarget()`, or `CdfTarget(v_min, v_max, atoms)` for a module with atoms − 1 outputs
+    The module stays as it is; `network.load_state_dict(learner.state_dict()["theta"])` gives it what was learned.
+
+    target   what is predicted: `ValueTarget()`, or `CdfTarget(v_min, v_max, atoms)` for `atoms` outputs
     actions  how many actions a module has outputs for, all of one action behind each other
     """
 
@@ -39,10 +43,16 @@ class Learner:
                     f"network has {type(part).__name__}, which is no function of one input and the weights: "
                     "write LayerNorm for BatchNorm, and nothing for Dropout"
                 )
+        if not all(part.requires_grad for part in network.parameters()) or not list(network.parameters()):
+            raise ValueError(
+                "network must have parameters, and all of them must require a gradient: every one is learned"
+            )
         self.target: Target = target or ValueTarget()
-        self.module = network.double()
         self.actions = actions
-        self.engine = ModuleEngine(resolve(rule_of(rule)), self.module, self.target.head().predict, actions)
+        head = self.target.head()
+        module = copy.deepcopy(network).double()
+        self.engine = ModuleEngine(resolve(rule_of(rule)), module, head.predict, actions, self.target.mean)
+        self.outputs = actions * head.logits
         self.theta = self.engine.init(1)
         self.w = self.engine.zeros(self.theta)
         self.errors: list[float] = []
@@ -70,26 +80,50 @@ class Learner:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state."""
         for kind, parts in (("theta", self.theta), ("w", self.w)):
-            if set(state[kind]) != set(parts):
-                raise ValueError(f"state must have the weights {', '.join(parts)}, got {', '.join(state[kind])}")
+            if set(state.get(kind, ())) != set(parts):
+                raise ValueError(f"state must have 'theta' and 'w', each with {', '.join(parts)}: see `state_dict`")
             for name, part in parts.items():
+                if part[0].shape != state[kind][name].shape:
+                    raise ValueError(
+                        f"{name} must have shape {tuple(part[0].shape)}, got {tuple(state[kind][name].shape)}"
+                    )
                 part[0].copy_(state[kind][name])
 
     def _batch(self, given: Transitions) -> Batch:
         for name in FIELDS:
             if name not in given:
                 raise ValueError(f"transitions must have {name!r}, got {', '.join(given) or 'nothing'}")
+        for name in given:
+            look_up("part of transitions", name, dict.fromkeys((*FIELDS, *OPTIONAL)))
         reward, gamma = (finite(name, given[name]) for name in ("reward", "gamma"))
-        rho = finite("rho", given.get("rho", np.ones(len(reward))))
+        shape("reward", reward, (None,))
+        at_least("transitions in a batch", len(reward), 1)
+        rho = np.ones(len(reward)) if given.get("rho") is None else finite("rho", given["rho"])
         if (rho < 0).any():
             raise ValueError(f"rho must not be negative, got {rho.min():g}")
         for name, part in (("gamma", gamma), ("rho", rho)):
             shape(name, part, reward.shape)
         x, x_next = (finite(name, given[name])[None] for name in ("x", "x_next"))
-        acts = [
-            None if given.get(name) is None else np.asarray(given[name])[None] for name in ("action", "next_action")
-        ]
+        acts = [self._actions(name, given.get(name)) for name in ("action", "next_action")]
+        if not self.errors:
+            self._check_outputs(x[0])
         return Batch(x, x_next, self.target.shift(reward[None], gamma[None]), rho[None], *acts)
+
+    def _actions(self, name: str, given: Any) -> Any:
+        if given is None:
+            return None
+        found = integers(name, given)[None]
+        if found.max(initial=0) >= self.actions:
+            raise ValueError(f"{name} must be below {self.actions}, got {found.max()}")
+        return found
+
+    def _check_outputs(self, x: Floats) -> None:
+        with torch.no_grad():
+            got = tuple(self.engine.module(torch.as_tensor(x)).shape)
+        if got != (len(x), self.outputs):
+            raise ValueError(
+                f"network must give {self.outputs} outputs for this target, got shape {list(got)} for {len(x)} inputs"
+            )
 
 
 def learn(
@@ -106,6 +140,8 @@ def learn(
     array([0.5, 1. ])
     """
     learner = Learner(rule, network, target, actions)
+    if passes > 1 and not isinstance(transitions, Mapping | Sequence):
+        raise ValueError(f"an iterator is read once: passes must be 1, got {passes}")
     for _ in range(passes):
         for part in _batches(transitions, batch):
             learner.step(part, alpha, beta)

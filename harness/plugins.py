@@ -62,11 +62,19 @@ _here: dict[str, Problem] = {}  # problems that were made in this process
 def remember(problem: Problem) -> bool:
     """Find a problem by its name from now on, in this process; whether another one of this name was known."""
     name = problem.name
-    if name in installed("problems"):
-        raise ValueError(f"problem {name!r} is the name of an installed one: give yours another")
+    taken = name.replace("-", "_") in installed("problems") or name in installed("worlds") or name.startswith("gym:")
+    if taken:
+        raise ValueError(f"problem {name!r} is the name of an installed one: give yours another, mdp.with_(name=...)")
+    if not _CALL.fullmatch(name) or "(" in name or ".py:" in name:
+        raise ValueError(f"a problem's name must be letters, digits, '_' and '-', got {name!r}")
     known = _here.get(name)
     _here[name] = problem
     return known is not None and known.identity != problem.identity
+
+
+def is_here(text: str) -> bool:
+    """Whether a name is that of a problem which this process alone knows."""
+    return text in _here
 
 
 def find_problem(text: str) -> Problem:

@@ -95,11 +95,7 @@ def compare(
     found = compared_with(experiment, where, rounds)
     if found is None:
         return INTERRUPTED
-    document = (
-        as_dict(found)
-        | {"across": across_as_dict(across(found)), "exact": agreement.as_dict(found), "answer": answer(found)}
-        | {"command": command, "report": str(out / "report.html")}
-    )
+    document = document_of(found) | {"command": command, "report": str(out / "report.html")}
     key = content_key(document)
     if not _drawn(out, key):
         (out / "compare.json").unlink(missing_ok=True)  # whoever interrupts the drawing leaves no key behind
@@ -129,6 +125,12 @@ def compared_with(experiment: Experiment, where: Where, rounds: int = ROUNDS) ->
         found = compared(experiment, results, chosen)
         add_exact(found, results)
         return found
+
+
+def document_of(found: Comparison) -> dict[str, Any]:
+    """Everything that was found, for JSON."""
+    more = {"across": across_as_dict(across(found)), "exact": agreement.as_dict(found), "answer": answer(found)}
+    return as_dict(found) | more
 
 
 def search(experiment: Experiment, store: Store, where: Where, rounds: int) -> tuple[Experiment, Choices] | None:

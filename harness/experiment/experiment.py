@@ -59,7 +59,10 @@ def entrants(rules: tuple[str | FileRef, ...], targets: tuple[str, ...]) -> tupl
         target_class(target)
     refs = list(dict.fromkeys(named(each) if isinstance(each, str) else each for each in rules))
     names = [ref.name for ref in refs]
-    alias = {ref: f"{ref.path}:{ref.name}" if names.count(ref.name) > 1 and ref.path else "" for ref in refs}
+    alias = {}
+    for i, ref in enumerate(refs):
+        twin = f"{ref.name} ({names[: i + 1].count(ref.name)})" if ref.path == "in memory" else f"{ref.path}:{ref.name}"
+        alias[ref] = twin if names.count(ref.name) > 1 and ref.path else ""
     made = [Entrant(ref, row.target) for ref in refs if (row := published(ref))]
     return (*made, *(Entrant(ref, kind, alias[ref]) for kind in targets for ref in refs if not published(ref)))
 

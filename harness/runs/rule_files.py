@@ -94,7 +94,9 @@ def reference_of(rule: Rule) -> FileRef:
     if built_in is not None and built_in.source_hash == rule.source_hash:
         ref = FileRef(name=rule.name)
     else:
-        ref = FileRef(rule.name, "in memory", digest(rule.source_hash, sorted(rule.promises)))
+        code = getattr(rule.function, "__code__", None)  # two lambdas on one line have one source
+        mark = "" if code is None else f"{code.co_code.hex()} {code.co_names} {code.co_consts}"
+        ref = FileRef(rule.name, "in memory", digest(rule.source_hash, sorted(rule.promises), mark))
         _in_memory[ref] = rule
     _known[rule] = ref
     return ref

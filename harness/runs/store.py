@@ -126,7 +126,7 @@ class Store:
         """The lanes of a run, seeds 0 … seeds − 1, without damaged ones."""
         rows = self._db.query(
             f"SELECT {_LANE}, checksum, seconds FROM lanes WHERE run = ? AND seed < ? ORDER BY seed",
-            (run, 2**62 if seeds is None else seeds),
+            (run, 2**62 if seeds is None else int(seeds)),  # sqlite knows no numbers of numpy
         )
         found = []
         for *said, mark, seconds in rows:

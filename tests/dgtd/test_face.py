@@ -119,3 +119,104 @@ def test_our_own_modules_have_one_name():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout == "[]\n"
+
+
+# ---------------------------------------------------------------------- what a notebook does
+
+GIVEN = {"targets": "value", "seeds": 4, "steps": 100, "alpha": 0.05, "beta": 0.05}
+SCALE = 0.5
+
+
+def scaled(delta, u, rho):
+    return dgtd.Cotangents(prediction=-rho * delta, target=SCALE * rho * u, tangent=rho * delta - u)
+
+
+def test_a_constant_that_changed_makes_another_rule(here, monkeypatch):
+    numbers = []
+    for value in (0.5, 0.0, 0.5):
+        monkeypatch.setitem(globals(), "SCALE", value)
+        numbers.append(dgtd.run(scaled, "boyan", 0.1, steps=100, seeds=2, **here).of("rmspbe"))
+    assert np.array_equal(numbers[0], numbers[2])
+    assert not np.array_equal(numbers[0], numbers[1])
+
+
+def test_two_functions_of_one_name_and_two_on_one_line_are_two_rules(here):
+    C = dgtd.Cotangents
+    A, B = (lambda d, u, r: C(-r * d, 0.0 * u, r * d - u)), (lambda d, u, r: C(-r * d, r * u, r * d - u))  # fmt: skip
+    result = dgtd.compare([A, B], "boyan", **GIVEN, **here)
+    assert result.summary["rule"].tolist() == ["<lambda> (1)", "<lambda> (2)"]
+    first, second = (entry.lanes.of("rmspbe") for entry in result.comparison.entries)
+    assert not np.array_equal(first, second)
+    assert repr(result)
+
+
+def test_two_problems_of_one_name_in_one_comparison_are_refused(here):
+    with pytest.raises(ValueError, match="two problems are named 'p'"):
+        dgtd.compare("td", [own_problem("p", 0.9), own_problem("p", 0.2)], **GIVEN, **here)
+
+
+def test_an_installed_problem_may_be_given_as_an_object_and_names_given_twice_are_one(here):
+    result = dgtd.compare(["td", "gtd2", "td"], [dgtd.problem("boyan"), "boyan"], **GIVEN, **here)
+    assert result.summary["problem"].tolist() == ["boyan", "boyan"]
+    assert repr(result)
+
+
+@pytest.mark.parametrize("name", ["cartpole-v1", "random-walk", "gym:Mine-v0", "two words", "f.py:x"])
+def test_a_name_that_means_something_else_is_refused(name):
+    with pytest.raises(ValueError, match=r"is the name of an installed one|name must be"):
+        dgtd.run("td", own_problem(name), 0.1)
+
+
+def test_numbers_of_numpy_are_numbers(here):
+    assert dgtd.run("td", "boyan", 0.05, steps=50, seeds=np.int64(2), **here).of("rmspbe").shape[1] == 2
+    sizes = {"alphas": np.array([0.1, 0.05]), "ratios": 1.0, "steps": 50, "seeds": 4, "targets": "value"}
+    assert len(dgtd.compare("td", "boyan", **sizes, **here).comparison.entries[0].choice.sweep) == 2
+
+
+def test_brackets_in_a_list_of_names_are_read_as_the_command_line_reads_them(here):
+    names = "random_mdp(states=5, seed=1),boyan"
+    result = dgtd.compare("greedy_gq(eta=0.5),td", names, **GIVEN, **here)
+    assert len(result.summary) == 4
+
+
+def test_the_command_of_a_result_makes_it_again(here):
+    result = dgtd.compare(["gtd2", "td"], "boyan", **GIVEN, seed=3, **here)
+    assert "seed=3" in result.command
+    again = eval(result.command.replace(")", ", **here)"), {"dgtd": dgtd, "here": here})
+    assert again.summary.equals(result.summary)
+
+
+def test_a_world_has_the_command_lines_steps(here):
+    result = dgtd.compare("dqn", "cartpole-v0", alphas=[1e-3], steps=60, seeds=2, **here)
+    assert result.comparison.experiment.points() == [(1e-3, 0.01)]
+    with pytest.raises(ValueError, match="ratios are those of step sizes on finite problems"):
+        dgtd.compare("dqn", "cartpole-v0", alphas=[1e-3], ratios=[1.0], steps=60, seeds=2, **here)
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_says_what_to_write(tmp_path):
+    script = "import dgtd\ndgtd.run('td', 'boyan', 0.05, steps=50, seeds=4, executor='pool', workers=1)\n"
+    (tmp_path / "x.py").write_text(script)
+    done = subprocess.run([sys.executable, "x.py"], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert "if __name__ == '__main__'" in done.stderr
+    (tmp_path / "y.py").write_text(
+        script.replace("dgtd.run", "if __name__ == '__main__':\n    print(dgtd.run")[:-1] + ".times[-1])\n"
+    )
+    done = subprocess.run([sys.executable, "y.py"], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert done.stdout == "50\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: dgtd.compare("td", "boyan", step=50), "did you mean 'store'|no argument 'step'"),
+        (lambda: dgtd.run("td", "boyan", 0.1, executor="foo"), "foo"),
+        (lambda: dgtd.suite("contraction", claim="typo", executor="in-process", store=":memory:"), "no claim 'typo'"),
+        (lambda: dgtd.sweep("dqn", "cartpole-v0"), "a sweep is on finite problems"),
+    ],
+)
+def test_a_slip_leaves_nothing_behind(call, says, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=says):
+        call()
+    assert not list(tmp_path.iterdir())

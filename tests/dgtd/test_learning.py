@@ -48,9 +48,8 @@ def test_a_linear_module_takes_the_published_steps(rule):
 def test_a_return_distribution_learns_its_mean():
     data = {"x": np.ones((4000, 1)), "x_next": np.ones((4000, 1)), "gamma": np.zeros(4000),
             "reward": RNG.choice([0.0, 1.0], 4000, p=[0.25, 0.75])}  # fmt: skip
-    module = torch.nn.Linear(1, 10, bias=False)
     target = CdfTarget(-0.5, 1.5, 11)
-    module = torch.nn.Linear(1, target.head().logits, bias=False)
+    module = torch.nn.Linear(1, 11, bias=False)
     learner = dgtd.learn("gtd2", module, data, 0.5, 0.5, target=target, batch=20, passes=5)
     assert learner.predict([[1.0]])[0] == pytest.approx(0.75, abs=0.08)
 
@@ -101,3 +100,50 @@ def test_a_network_that_is_no_function_of_its_weights_is_refused(network, says):
 def test_transitions_without_a_part_name_it():
     with pytest.raises(ValueError, match="must have 'gamma'"):
         dgtd.learn("gtd2", linear(), [{"x": [[1.0]], "reward": [0.0], "x_next": [[1.0]]}], 0.1, 0.1)
+
+
+def test_the_greedy_next_action_is_the_one_of_the_largest_mean():
+    target, x = CdfTarget(0.0, 4.0, 5), np.ones((1, 1))
+    module = torch.nn.Linear(1, 10, bias=False)
+    logits = torch.tensor([0.0, 3.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 3.0])  # means near 1.1 and near 2.9
+    module.weight.data[:, 0] = logits
+    data = {"x": x, "x_next": x, "reward": [0.0], "gamma": [1.0], "action": [0]}
+    given = {**data, "next_action": [1]}
+    ours, theirs = (learning.Learner("td", module, target, actions=2) for _ in range(2))
+    assert ours.step(data, 0.1, 0.1) == theirs.step(given, 0.1, 0.1)
+
+
+def test_the_users_network_stays_as_it_is_and_takes_what_was_learned():
+    module = linear()
+    before = module.weight.detach().clone()
+    learner = dgtd.learn("td", module, table(), 0.05, 0.05)
+    assert module.weight.dtype == torch.float32
+    assert torch.equal(module.weight, before)
+    module.load_state_dict(learner.state_dict()["theta"])
+    assert not torch.equal(module.weight, before)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"rhos": np.ones(40)}, "did you mean 'rho'"),
+        ({"action": np.full(40, 2)}, "action must be below 1"),
+        ({"x": np.zeros((0, 3)), "x_next": np.zeros((0, 3)), "reward": [], "gamma": [], "rho": []}, "at least 1"),
+    ],
+)
+def test_more_that_is_refused(change, says):
+    with pytest.raises(ValueError, match=says):
+        dgtd.learn("td", linear(), table() | change, 0.1, 0.1)
+
+
+def test_networks_and_states_that_do_not_fit_are_refused():
+    frozen = linear()
+    frozen.weight.requires_grad_(False)
+    for network, says in ((frozen, "must require a gradient"), (linear(outputs=2), "must give 1 outputs")):
+        with pytest.raises(ValueError, match=says):
+            dgtd.learn("td", network, table(), 0.1, 0.1)
+    learner = learning.Learner("td", linear())
+    with pytest.raises(ValueError, match="state must have 'theta' and 'w'"):
+        learner.load_state_dict(linear().state_dict())
+    with pytest.raises(ValueError, match="an iterator is read once"):
+        dgtd.learn("td", linear(), iter([table()]), 0.1, 0.1, passes=2)
