@@ -77,7 +77,7 @@ cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 
 SAMPLE ?=
 SEED ?=
-mutants: $(READY)  ## eighty listed faults, one by one: what sees each? SAMPLE=200 draws others (SEED=… the same again)
+mutants: $(READY)  ## a hundred listed faults, one by one: what sees each? SAMPLE=200 draws others (SEED=… the same again)
 	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 torture: $(READY)  ## 200 signals to parents, workers and schedulers of a run, 20 kills of the whole ledger
