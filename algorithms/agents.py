@@ -194,7 +194,8 @@ class Evaluators:
     def learn(self, lesson: Lesson, alpha: float, beta: float, radius: float, now: int) -> None:
         """One update of every lane."""
         lanes = len(self.theta)
-        update = Update(np.full(lanes, alpha), np.full(lanes, beta), self.engine.rule.w_decay, radius, now, self.died)
+        sizes, decay = (np.full(lanes, alpha), np.full(lanes, beta)), self.engine.rule.w_decay
+        update = Update(*sizes, decay, radius, now, self.died, np.empty((lanes, 1)))
         self._learner.learn(self.theta, self.w, lesson, update)
 
     def close(self, ended: NDArray[np.bool_], epsilon: float) -> None:

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
-from dgtd.algorithms.checks import Floats, at_least, finite, integers, shape
+from dgtd.algorithms.checks import Floats, at_least, finite, integers, shape, within
 from dgtd.algorithms.fast.module import ModuleEngine
 from dgtd.algorithms.names import look_up
 from dgtd.algorithms.stepping import check_steps
-from dgtd.algorithms.table import Batch
 from dgtd.algorithms.targets import Target, ValueTarget
 from dgtd.given import AnyRule, rule_of
 from dgtd.harness.runs.rule_files import resolve
+from dgtd.updates import Given, updates_for
 
 FIELDS, OPTIONAL = ("x", "reward", "gamma", "x_next"), ("rho", "action", "next_action")
 Transitions = Mapping[str, ArrayLike]
@@ -28,7 +28,9 @@ Transitions = Mapping[str, ArrayLike]
 class Learner:
     """θ and w of a module, and the steps of a rule on them. `errors`: the mean square of δ before every step.
 
-    The module stays as it is; `network.load_state_dict(learner.state_dict()["theta"])` gives it what was learned.
+    Linear layers with biases and one activation between them (tanh, relu, silu or softplus) run compiled, any other
+    module through torch.func, with the same numbers to rounding. The module stays as it is;
+    `network.load_state_dict(learner.state_dict()["theta"])` gives it what was learned.
 
     target   what is predicted: `ValueTarget()`, or `CdfTarget(v_min, v_max, atoms)` for `atoms` outputs
     actions  how many actions a module has outputs for, all of one action behind each other
@@ -51,45 +53,52 @@ class Learner:
         self.actions = actions
         head = self.target.head()
         module = copy.deepcopy(network).double()
-        self.engine = ModuleEngine(resolve(rule_of(rule)), module, head.predict, actions, self.target.mean)
+        made = resolve(rule_of(rule))
+        self.engine = ModuleEngine(made, module, head.predict, actions, self.target.mean)
         self.outputs = actions * head.logits
-        self.theta = self.engine.init(1)
-        self.w = self.engine.zeros(self.theta)
+        self._updates = updates_for(made, module, self.engine, self.target, actions)
+        self._fits = False
         self.errors: list[float] = []
 
     def step(self, transitions: Transitions, alpha: float, beta: float) -> float:
         """One update from a batch: x [B, …], reward, gamma (0 where it ended), x_next, and rho, action, next_action."""
+        given = self._checked(transitions)
+        return self.run(given, len(given.reward), alpha, beta)[-1]
+
+    def run(self, transitions: Transitions | Given, batch: int, alpha: float, beta: float) -> list[float]:
+        """An update per `batch` transitions, in order. Returns what `errors` gained."""
         check_steps(alpha, beta)
-        parts = self.engine.step(self.theta, self.w, self._batch(transitions), alpha, beta)
-        self.errors.append(float((parts[0] ** 2).mean()))
-        return self.errors[-1]
+        given = transitions if isinstance(transitions, Given) else self._checked(transitions)
+        found = self._updates.run(given, batch, alpha, beta)
+        self.errors += found
+        return found
 
     def predict(self, x: ArrayLike) -> Floats:
         """The value at inputs x [B, …]: of a return distribution, its mean."""
+        theta = {name: part[None] for name, part in self.state_dict()["theta"].items()}
         with torch.no_grad():
-            found = self.engine.predict_all(self.theta, torch.as_tensor(finite("x", x)))[0]
+            found = self.engine.predict_all(theta, torch.as_tensor(finite("x", x)))[0]
         return np.asarray(self.target.mean(found.numpy()))
 
     def state_dict(self) -> dict[str, Any]:
-        """θ and w by the parameters' names, as torch saves them."""
-        return {
-            kind: {name: part[0].clone() for name, part in parts.items()}
-            for kind, parts in (("theta", self.theta), ("w", self.w))
-        }
+        """'theta' and 'w', each by the parameters' names, as torch saves them."""
+        return dict(self._updates.state())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state."""
-        for kind, parts in (("theta", self.theta), ("w", self.w)):
+        own = self.state_dict()
+        for kind, parts in own.items():
             if set(state.get(kind, ())) != set(parts):
                 raise ValueError(f"state must have 'theta' and 'w', each with {', '.join(parts)}: see `state_dict`")
             for name, part in parts.items():
-                if part[0].shape != state[kind][name].shape:
+                if part.shape != state[kind][name].shape:
                     raise ValueError(
-                        f"{name} must have shape {tuple(part[0].shape)}, got {tuple(state[kind][name].shape)}"
+                        f"{name} must have shape {tuple(part.shape)}, got {tuple(state[kind][name].shape)}"
                     )
-                part[0].copy_(state[kind][name])
+        for kind in own:
+            self._updates.load(kind, state[kind])
 
-    def _batch(self, given: Transitions) -> Batch:
+    def _checked(self, given: Transitions) -> Given:
         for name in FIELDS:
             if name not in given:
                 raise ValueError(f"transitions must have {name!r}, got {', '.join(given) or 'nothing'}")
@@ -103,23 +112,32 @@ class Learner:
             raise ValueError(f"rho must not be negative, got {rho.min():g}")
         for name, part in (("gamma", gamma), ("rho", rho)):
             shape(name, part, reward.shape)
-        x, x_next = (finite(name, given[name])[None] for name in ("x", "x_next"))
-        acts = [self._actions(name, given.get(name)) for name in ("action", "next_action")]
-        if not self.errors:
-            self._check_outputs(x[0])
-        return Batch(x, x_next, self.target.shift(reward[None], gamma[None]), rho[None], *acts)
+        within("gamma", gamma, 0.0, 1.0)
+        x, x_next = (finite(name, given[name]) for name in ("x", "x_next"))
+        shape("x", x, (len(reward), *x.shape[1:]))
+        shape("x_next", x_next, x.shape)
+        acts = [self._actions(name, given.get(name), reward.shape) for name in ("action", "next_action")]
+        if self.actions > 1 and acts[0] is None:
+            raise ValueError(f"transitions must have 'action' when actions={self.actions}")
+        if not self._fits:
+            self._check_outputs(x[:1])
+            self._fits = True
+        return Given(x, x_next, reward, gamma, rho, *acts)
 
-    def _actions(self, name: str, given: Any) -> Any:
+    def _actions(self, name: str, given: Any, expected: tuple[int, ...]) -> Any:
         if given is None:
             return None
-        found = integers(name, given)[None]
-        if found.max(initial=0) >= self.actions:
-            raise ValueError(f"{name} must be below {self.actions}, got {found.max()}")
+        found = integers(name, given)
+        shape(name, found, expected)
+        within(name, found, 0, self.actions - 1)
         return found
 
     def _check_outputs(self, x: Floats) -> None:
         with torch.no_grad():
-            got = tuple(self.engine.module(torch.as_tensor(x)).shape)
+            try:
+                got = tuple(self.engine.module(torch.as_tensor(x)).shape)
+            except RuntimeError as error:
+                raise ValueError(f"network must take x of shape {list(x.shape)}: {error}") from None
         if got != (len(x), self.outputs):
             raise ValueError(
                 f"network must give {self.outputs} outputs for this target, got shape {list(got)} for {len(x)} inputs"
@@ -140,22 +158,16 @@ def learn(
     array([0.5, 1. ])
     """
     learner = Learner(rule, network, target, actions)
-    if passes > 1 and not isinstance(transitions, Mapping | Sequence):
+    if batch < 1:
+        raise ValueError(f"batch must be at least 1, got {batch}")
+    if isinstance(transitions, Mapping):
+        table = learner._checked(transitions)
+        for _ in range(passes):
+            learner.run(table, batch, alpha, beta)
+        return learner
+    if passes > 1 and not isinstance(transitions, Sequence):
         raise ValueError(f"an iterator is read once: passes must be 1, got {passes}")
     for _ in range(passes):
-        for part in _batches(transitions, batch):
+        for part in transitions:
             learner.step(part, alpha, beta)
     return learner
-
-
-def _batches(given: Transitions | Iterable[Transitions], size: int) -> Iterable[Transitions]:
-    if not isinstance(given, Mapping):
-        return given
-    if size < 1:
-        raise ValueError(f"batch must be at least 1, got {size}")
-    arrays = {name: np.asarray(part) for name, part in given.items()}
-    count = len(arrays["x"]) if "x" in arrays else 0
-    for name, part in arrays.items():
-        if len(part) != count:
-            raise ValueError(f"transitions must be as many of each, got {count} of x and {len(part)} of {name}")
-    return ({name: part[i : i + size] for name, part in arrays.items()} for i in range(0, max(count, 1), size))

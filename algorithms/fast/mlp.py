@@ -260,6 +260,7 @@ class TorchLearner:
         parts = self._twin.step(layers, auxiliary, batch, update.alpha, update.beta)
         sick = ~torch.isfinite(torch.stack([part.sum((1, 2)) for part in parts]).sum(0)).numpy()
         update.died[sick & (update.died < 0)] = update.now
+        update.errors[:, 0] = parts[0].square().mean((1, 2)).numpy()
         for each in (theta, w):
             each[sick] = np.nan
             if update.radius < np.inf:

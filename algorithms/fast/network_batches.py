@@ -15,7 +15,17 @@ from torch import Tensor
 
 from dgtd.algorithms.checks import Floats, Integers, finite
 from dgtd.algorithms.fast.compiled_loop import rule_as_data
-from dgtd.algorithms.fast.compiling import Floats1, Floats2, Integer, Integers1, Number, Reals2, Reals3, compiled
+from dgtd.algorithms.fast.compiling import (
+    Floats1,
+    Floats2,
+    Integer,
+    Integers1,
+    Integers2,
+    Number,
+    Reals2,
+    Reals3,
+    compiled,
+)
 from dgtd.algorithms.fast.heads import TensorBatch
 from dgtd.algorithms.fast.kernels import Lookup, RuleFunction, Sample, Samples, project
 from dgtd.algorithms.fast.network_heads import at_the_head, atoms_of
@@ -25,7 +35,10 @@ from dgtd.algorithms.stepping import check_steps
 
 
 class Update(NamedTuple):
-    """Step sizes  [lanes], κ, Γ's radius; the number of the step, and when each lane died  [lanes]."""
+    """Step sizes  [lanes], κ, Γ's radius; the number of the first step, and when each lane died  [lanes].
+
+    errors  [lanes, steps]: the mean square of δ before every step; what is handed over is as many equal batches
+    """
 
     alpha: Floats1
     beta: Floats1
@@ -33,57 +46,71 @@ class Update(NamedTuple):
     radius: Number
     now: Integer
     died: Integers1
+    errors: Floats2
 
 
 @compiled(
-    Reals3, Reals3, Samples, Lookup, Network, RuleFunction, Update, Reals3, Reals2, Reals2,
+    Reals3, Reals3, Samples, Lookup, Integers2, Network, RuleFunction, Update, Reals3, Reals2, Reals2,
     fastmath=True, bare=True,
 )  # fmt: skip
-def learn_lanes(theta, w, data, lookup, net, rule, update, sums, unit_rows, atom_rows):
-    """Samples are ordered lane by lane. sums  [2, 1, d]: room for the directions of θ and w."""
+def learn_lanes(theta, w, data, lookup, actions, net, rule, update, sums, unit_rows, atom_rows):
+    """Samples are ordered lane by lane, and batch by batch.
+
+    actions  [samples, 2]: the action, and the next one or GREEDY      sums  [2, 1, d]: room for a batch's directions
+    """
     unit, atom = units_of(unit_rows), atoms_of(atom_rows)
-    lanes = theta.shape[0]
-    each = data.x.shape[0] // lanes
+    lanes, steps = update.errors.shape
+    each = data.x.shape[0] // (lanes * steps)
     for lane in range(lanes):
-        if update.died[lane] >= 0:
-            continue
         alpha, beta = update.alpha[lane], update.beta[lane]
-        keep, healthy = 1.0 - beta * update.w_decay, True
-        if each > 1:
-            for i in range(sums.shape[2]):
-                sums[0, 0, i], sums[1, 0, i] = 0.0, 0.0
-        for i in range(lane * each, (lane + 1) * each):
-            at = Sample(i, i, lookup.pair[i], lookup.ratio[i], lookup.rho[i])
-            forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
-            if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
-                healthy = False
-                break
-            if each == 1:
-                descend(theta[lane, 0], w[lane, 0], net, unit, alpha, beta, keep)
-            else:
-                collect(theta[lane, 0], w[lane, 0], sums[0, 0], sums[1, 0], net, unit)
-        if not healthy:
-            update.died[lane] = update.now
-            theta[lane, :, :] = np.nan
-            w[lane, :, :] = np.nan
-            continue
-        if each > 1:
-            for i in range(sums.shape[2]):
-                theta[lane, 0, i] -= alpha / each * sums[0, 0, i]
-                w[lane, 0, i] = keep * w[lane, 0, i] + beta / each * sums[1, 0, i]
-        if update.radius < np.inf:
-            project(theta[lane], update.radius)
-            project(w[lane], update.radius)
+        keep = 1.0 - beta * update.w_decay
+        for step in range(steps):
+            update.errors[lane, step] = np.nan
+            if update.died[lane] >= 0:
+                continue
+            healthy, error = True, 0.0
+            if each > 1:
+                for i in range(sums.shape[2]):
+                    sums[0, 0, i], sums[1, 0, i] = 0.0, 0.0
+            begin = (lane * steps + step) * each
+            for i in range(begin, begin + each):
+                at = Sample(i, i, lookup.pair[i], lookup.ratio[i], lookup.rho[i])
+                forward(theta[lane, 0], w[lane, 0], data.x[i], data.x_next[i], net, unit)
+                healthy, squares = at_the_head(unit, atom, net, data, at, actions[i, 0], actions[i, 1], rule)
+                if not healthy:
+                    break
+                error += squares
+                if each == 1:
+                    descend(theta[lane, 0], w[lane, 0], net, unit, alpha, beta, keep)
+                else:
+                    collect(theta[lane, 0], w[lane, 0], sums[0, 0], sums[1, 0], net, unit)
+            if not healthy:
+                update.died[lane] = update.now + step
+                theta[lane, :, :] = np.nan
+                w[lane, :, :] = np.nan
+                continue
+            update.errors[lane, step] = error / each
+            if each > 1:
+                for i in range(sums.shape[2]):
+                    theta[lane, 0, i] -= alpha / each * sums[0, 0, i]
+                    w[lane, 0, i] = keep * w[lane, 0, i] + beta / each * sums[1, 0, i]
+            if update.radius < np.inf:
+                project(theta[lane], update.radius)
+                project(w[lane], update.radius)
 
 
 class Lesson(NamedTuple):
-    """Transitions:  x, x_next  [lanes, count, k]   reward, discount, rho  [lanes, count]."""
+    """Transitions:  x, x_next  [lanes, count, k]   reward, discount, rho  [lanes, count].
+
+    actions  [lanes, count, 2]: the action and the next one (or GREEDY), for networks that have one output per action
+    """
 
     x: Floats
     x_next: Floats
     reward: Floats
     discount: Floats
     rho: Floats
+    actions: Integers | None = None
 
 
 class BatchLearner:
@@ -108,7 +135,11 @@ class BatchLearner:
             coefficients,
         ).of(engine.dtype)  # fmt: skip
         lookup = Lookup(pair.reshape(-1), ratio.reshape(-1), lesson.rho.reshape(-1))
-        learn_lanes.of(engine.dtype)(theta, w, data, lookup, engine.network, self._function, update, *self._room)
+        given = lesson.actions
+        actions = np.zeros((lookup.rho.size, 2), np.int64) if given is None else given.reshape(-1, 2)
+        learn_lanes.of(engine.dtype)(
+            theta, w, data, lookup, actions, engine.network, self._function, update, *self._room
+        )
 
 
 # Weights times transitions from which one update is faster as matrix products over the batch: at 64-128-128-50 between
@@ -181,7 +212,7 @@ def _rows(keys, asked, out):
     return True
 
 
-_FIRST = np.zeros(1, dtype=np.int64)
+_FIRST, _ACTIONS = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
 
 
 def one_vector(sizes: Sequence[tuple[int, int]], dtype: torch.dtype) -> list[Tensor]:
@@ -226,9 +257,9 @@ class OneTransition:
         )  # fmt: skip
         self._died[0] = -1
         slow, fast = (np.full(1, float(np.asarray(rate).reshape(-1)[0])) for rate in (alpha, beta))
-        update = Update(slow, fast, rule.w_decay, np.inf, 0, self._died)
+        update = Update(slow, fast, rule.w_decay, np.inf, 0, self._died, np.empty((1, 1)))
         learn_lanes.of(self.small.dtype)(
-            theta, w, samples.of(self.small.dtype), Lookup(_FIRST, _FIRST, rho), self.small.network, self._function,
-            update, *self._room,
+            theta, w, samples.of(self.small.dtype), Lookup(_FIRST, _FIRST, rho), _ACTIONS, self.small.network,
+            self._function, update, *self._room,
         )  # fmt: skip
         return torch.full((1, 1, 1), np.nan if self._died[0] >= 0 else 0.0)

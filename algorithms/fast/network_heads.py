@@ -80,7 +80,7 @@ def _greedy(a_next, p_next, net, logits):
 
 @inlined(FASTMATH)
 def at_the_head(unit, atom, net, data, at, action, next_action, rule):
-    """From the last sums to their cotangents: f, f' and u, the rule, and back. False if a number was not finite."""
+    """From the last sums to their cotangents: f, f' and u, the rule, and back. (all finite, the mean of δ²)."""
     n = data.row.shape[1]
     last = net.width.shape[0] - 1
     first, logits = net.unit[last], net.width[last] // net.actions
@@ -91,7 +91,7 @@ def at_the_head(unit, atom, net, data, at, action, next_action, rule):
         atom.f[0], atom.f_next[0], atom.u[0] = unit.a[here], unit.a_next[there], unit.ra[here]
     else:
         _predict(unit.a[here : here + logits], unit.a_next[there : there + logits], unit.ra[here : here + logits], atom)
-    healthy = _cotangents(atom, n, data, at, rule)
+    healthy, error = _cotangents(atom, n, data, at, rule)
     if net.actions > 1:
         for j in range(first, first + net.width[last]):
             unit.c[j], unit.c_next[j], unit.e[j] = 0.0, 0.0, 0.0
@@ -100,7 +100,7 @@ def at_the_head(unit, atom, net, data, at, action, next_action, rule):
     else:
         c, c_next, e = unit.c[here : here + logits], unit.c_next[there : there + logits], unit.e[here : here + logits]
         _pull_back(atom, n, net.curvature, c, c_next, e)
-    return healthy
+    return healthy, error
 
 
 @inlined(FASTMATH)
@@ -123,7 +123,7 @@ def _predict(y, y_next, r, atom):
 
 @inlined(FASTMATH)
 def _cotangents(atom, n, data, at, rule):
-    """δ = Tf' + t − f, and the rule's cotangents on f, f' and u. False if a number was not finite."""
+    """δ = Tf' + t − f, and the rule's cotangents on f, f' and u. (whether all numbers are finite, the mean of δ²)."""
     row = data.row
     weight = data.weight
     c = data.coefficients
@@ -134,7 +134,7 @@ def _cotangents(atom, n, data, at, rule):
         atom.shifted[row[pair, j]] += weight[pair, 0, j] * atom.f_next[j]
         if row[pair, j] + 1 < n:
             atom.shifted[row[pair, j] + 1] += weight[pair, 1, j] * atom.f_next[j]
-    health = 0.0
+    health, squares = 0.0, 0.0
     for j in range(n):
         delta, u = atom.shifted[j] + data.constant[pair, j] - atom.f[j], atom.u[j]
         if data.linear:
@@ -145,11 +145,12 @@ def _cotangents(atom, n, data, at, rule):
             p, t, q = rule(delta, u, at.rho)
         atom.on_f[j], atom.shifted[j], atom.on_u[j] = p, t, q
         health += 0.0 * (p + t + q) + 0.0 * (delta + u)
+        squares += delta * delta
     for j in range(n):
         low = row[pair, j]
         above = atom.shifted[low + 1] if low + 1 < n else 0.0
         atom.on_next[j] = weight[pair, 0, j] * atom.shifted[low] + weight[pair, 1, j] * above
-    return health == 0.0
+    return health == 0.0, squares / n
 
 
 @inlined(FASTMATH)

@@ -309,7 +309,7 @@ def run(lanes, moves, table, data, net, lookup, rule, snapshots, unit_rows, atom
             right = table.next_state[outcome]
             at = Sample(left, right, lookup.pair[outcome], lookup.ratio[outcome], lookup.rho[outcome])
             forward(theta[0], w[0], data.x[left], data.x[right], net, unit)
-            if not at_the_head(unit, atom, net, data, at, 0, 0, rule):
+            if not at_the_head(unit, atom, net, data, at, 0, 0, rule)[0]:
                 lanes.died[lane] = moves.first + step
                 theta[:, :] = np.nan
                 w[:, :] = np.nan

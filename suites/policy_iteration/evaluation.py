@@ -201,11 +201,13 @@ def mean_step(
     for first in range(0, len(table.state), LANES_AT_ONCE):  # a table for each outcome: all of them are half a gigabyte
         some = slice(first, first + LANES_AT_ONCE)
         x, x_next = inputs[table.state[some]], inputs[table.next_state[some]]
-        parts = (x, x_next, table.reward[some], discount[some], table.rho[some])
+        x, x_next, reward, left, rho = (
+            part[:, None] for part in (x, x_next, table.reward[some], discount[some], table.rho[some])
+        )
         after = np.repeat(theta[None], len(x), axis=0)
         w, ones = np.zeros_like(after), np.ones(len(x))
-        update = Update(ones, ones, 0.0, np.inf, 0, np.full(len(x), -1))
-        learner.learn(after, w, Lesson(*(part[:, None] for part in parts)), update)
+        update = Update(ones, ones, 0.0, np.inf, 0, np.full(len(x), -1), np.empty((len(x), 1)))
+        learner.learn(after, w, Lesson(x, x_next, reward, left, rho), update)
         total += np.einsum("o,oij->ij", mdp.mass[some], after - theta)
         total_w += np.einsum("o,oij->ij", mdp.mass[some], w)
     return total, total_w

@@ -34,7 +34,7 @@ def lesson(count, seed=0):
 
 def update(alpha=0.1, beta=0.2, decay=0.0, radius=np.inf, now=3):
     rates = np.full(LANES, alpha), np.full(LANES, beta)
-    return Update(*rates, decay, radius, now, np.full(LANES, -1))
+    return Update(*rates, decay, radius, now, np.full(LANES, -1), np.empty((LANES, 1)))
 
 
 @both_learners

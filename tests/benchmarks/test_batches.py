@@ -32,7 +32,7 @@ def test_the_chosen_learner_is_the_faster_one(benchmark, sizes, atoms, batch, la
     w, ones, rates = np.zeros_like(theta), np.ones((lanes, batch)), np.full(lanes, TINY)
     x, x_next = np.random.default_rng(0).normal(size=(2, lanes, batch, sizes[0]))
     lesson = Lesson(x, x_next, ones, 0.9 * ones, ones)
-    update = Update(rates, rates, 0.0, np.inf, 0, np.full(lanes, -1))
+    update = Update(rates, rates, 0.0, np.inf, 0, np.full(lanes, -1), np.empty((lanes, 1)))
     compiled, in_torch = (
         partial(kind(engine).learn, theta, w, lesson, update) for kind in (BatchLearner, TorchLearner)
     )

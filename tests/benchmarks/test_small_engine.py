@@ -134,3 +134,32 @@ def test_single_precision(benchmark, shape, bound):
     report(benchmark, f"float64 / float32, small engine, {'-'.join(map(str, (*shape, 50)))}", speed, f"≥ {bound}")
     benchmark(lambda: small_seconds(shape, 50, 1, 10, dtype=np.float32))
     assert speed >= bound
+
+
+@pytest.mark.benchmark(group="small engine")
+def test_learning_from_a_table_against_the_run_that_draws_it(benchmark):
+    """`dgtd.learn` of a torch module, its checks and tables included, beside the compiled run of the same steps."""
+    import torch
+
+    import dgtd
+
+    torch.set_num_threads(1)
+    steps, atoms = 50_000, 30
+    problem, inputs = _place((6, 50), False)
+    network = torch.nn.Sequential(torch.nn.Linear(6, 50), torch.nn.Tanh(), torch.nn.Linear(50, atoms))
+    _, state = small_loop((6, 50), atoms, 1)
+    drawn = state.sampler.draw(steps)[:, 0]
+    mdp = problem.mdp.table
+    table = {"x": inputs[mdp.state[drawn]], "x_next": inputs[mdp.next_state[drawn]], "reward": mdp.reward[drawn],
+             "gamma": mdp.discount[drawn], "rho": mdp.rho[drawn]}  # fmt: skip
+
+    def learned():
+        start = time.perf_counter()
+        dgtd.learn("gtd2", network, table, TINY, TINY, target=CdfTarget(-5, 5, atoms))
+        return time.perf_counter() - start
+
+    learned()
+    ratios = [learned() / (small_seconds((6, 50), atoms, 1, steps) * steps) for _ in range(11)]
+    benchmark(lambda: None)
+    report(benchmark, "dgtd.learn / the compiled run of the same steps, 6-50-30", float(np.median(ratios)), "≤ 1.15")
+    assert np.median(ratios) <= 1.15

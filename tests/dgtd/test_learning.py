@@ -40,9 +40,9 @@ def test_a_linear_module_takes_the_published_steps(rule):
         delta, u = r + g * theta @ y - theta @ x, w @ x
         move = {"gtd2": rho * u * (x - g * y), "tdc": rho * (delta * x - g * u * y), "td": rho * delta * x}[rule]
         theta, w = theta + 0.05 * move, w + (0.0 if rule == "td" else 0.1) * (rho * delta - u) * x
-    np.testing.assert_allclose(learner.theta["weight"][0, 0].numpy(), theta, rtol=1e-12)
+    np.testing.assert_allclose(learner.state_dict()["theta"]["weight"][0].numpy(), theta, rtol=1e-12)
     if rule != "td":
-        np.testing.assert_allclose(learner.w["weight"][0, 0].numpy(), w, rtol=1e-12)
+        np.testing.assert_allclose(learner.state_dict()["w"]["weight"][0].numpy(), w, rtol=1e-12)
 
 
 def test_a_return_distribution_learns_its_mean():
@@ -65,8 +65,8 @@ def test_a_loop_of_steps_is_the_run_and_goes_on_from_its_state():
     second.load_state_dict(first.state_dict())
     for part in parts[5:]:
         second.step(part, 0.05, 0.1)
-    assert torch.equal(second.theta["weight"], whole.theta["weight"])
-    assert torch.equal(second.w["weight"], whole.w["weight"])
+    assert torch.equal(second.state_dict()["theta"]["weight"], whole.state_dict()["theta"]["weight"])
+    assert torch.equal(second.state_dict()["w"]["weight"], whole.state_dict()["w"]["weight"])
     assert first.errors + second.errors == whole.errors
 
 
@@ -75,7 +75,8 @@ def test_a_loop_of_steps_is_the_run_and_goes_on_from_its_state():
     [
         ({"reward": np.full(40, np.nan)}, "reward must be finite"),
         ({"rho": np.full(40, -1.0)}, "rho must not be negative"),
-        ({"rho": np.ones(39)}, "as many of each"),
+        ({"rho": np.ones(39)}, "rho must have shape"),
+        ({"gamma": np.full(40, 1.5)}, "gamma must be in"),
         ({"x_next": np.ones((40, 2))}, "x_next must have shape"),
     ],
 )
@@ -127,7 +128,7 @@ def test_the_users_network_stays_as_it_is_and_takes_what_was_learned():
     ("change", "says"),
     [
         ({"rhos": np.ones(40)}, "did you mean 'rho'"),
-        ({"action": np.full(40, 2)}, "action must be below 1"),
+        ({"action": np.full(40, 2)}, "action must be in"),
         ({"x": np.zeros((0, 3)), "x_next": np.zeros((0, 3)), "reward": [], "gamma": [], "rho": []}, "at least 1"),
     ],
 )
@@ -147,3 +148,71 @@ def test_networks_and_states_that_do_not_fit_are_refused():
         learner.load_state_dict(linear().state_dict())
     with pytest.raises(ValueError, match="an iterator is read once"):
         dgtd.learn("td", linear(), iter([table()]), 0.1, 0.1, passes=2)
+
+
+LAYERS = {
+    "tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "silu": torch.nn.SiLU, "softplus": torch.nn.Softplus,
+}  # fmt: skip
+
+
+def layered(kind, outputs, hooked=False):
+    """A plain network; one with a hook that does nothing must go through torch.func."""
+    torch.manual_seed(3)
+    inner = torch.nn.Sequential(torch.nn.Linear(3, 5), LAYERS[kind]())
+    network = torch.nn.Sequential(inner, torch.nn.Linear(5, 4), LAYERS[kind](), torch.nn.Linear(4, outputs))
+    if hooked:
+        network[1].register_forward_hook(lambda module, given, found: found)
+    return network
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize(("rule", "target", "actions"), [
+    ("gtd2", None, 1), ("tdc", CdfTarget(-2.0, 2.0, 6), 1), ("td", None, 3), ("tdrc", CdfTarget(-2.0, 2.0, 6), 3),
+])  # fmt: skip
+def test_compiled_updates_are_those_of_the_module(kind, batch, rule, target, actions):
+    data = table(50)
+    if actions > 1:
+        data |= {"action": RNG.integers(0, actions, 50)}
+    outputs = actions * (target.atoms if target else 1)
+    found = [
+        dgtd.learn(rule, layered(kind, outputs, hooked), data, 0.05, 0.1, target=target, actions=actions, batch=batch)
+        for hooked in (False, True)
+    ]
+    assert [type(each._updates).__name__ for each in found] == ["Compiled", "ByModule"]
+    np.testing.assert_allclose(*(each.errors for each in found), rtol=1e-9)
+    assert len(found[0].errors) == -(-50 // batch)
+    for weights in ("theta", "w"):
+        for name, part in found[0].state_dict()[weights].items():
+            torch.testing.assert_close(part, found[1].state_dict()[weights][name], rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(*(each.predict(data["x"]) for each in found), rtol=1e-8) if actions == 1 else None
+
+
+def test_many_transitions_go_through_in_order(monkeypatch):
+    data = table(50)
+    whole = dgtd.learn("gtd2", layered("tanh", 1), data, 0.05, 0.1, batch=3)
+    monkeypatch.setattr("dgtd.updates.AT_ONCE", 7)
+    parts = dgtd.learn("gtd2", layered("tanh", 1), data, 0.05, 0.1, batch=3)
+    assert parts.errors == whole.errors
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        torch.nn.Linear(3, 1, bias=False),
+        torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 2), torch.nn.ReLU(),
+                            torch.nn.Linear(2, 1)),
+        torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.LeakyReLU(), torch.nn.Linear(2, 1)),
+        torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Softplus(2.0), torch.nn.Linear(2, 1)),
+        torch.nn.Sequential(torch.nn.Linear(3, 1), torch.nn.Tanh()),
+    ],
+    ids=["no bias", "two activations", "another activation", "another softplus", "an activation at the end"],
+)  # fmt: skip
+def test_what_is_no_plain_network_goes_through_torch(network):
+    assert type(learning.Learner("td", network)._updates).__name__ == "ByModule"
+
+
+def test_a_network_that_diverges_says_so_in_its_errors():
+    learner = dgtd.learn("td", layered("relu", 1), table(), 1e150, 0.1)
+    assert np.isfinite(learner.errors[0])
+    assert np.isnan(learner.errors[-1])
