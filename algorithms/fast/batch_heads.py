@@ -71,7 +71,7 @@ def at_the_head(lane, y, steps, setup, data, rule, atoms, out):
             network_heads._predict(
                 y[i, here : here + logits], following[there : there + logits], tangent[here : here + logits], atom
             )
-        healthy &= network_heads._cotangents(atom, n, data, at, rule)
+        healthy &= network_heads._cotangents(atom, n, data, at, rule)[0]
         for j in range(n):
             atom.on_f[j], atom.on_next[j], atom.on_u[j] = (
                 share * atom.on_f[j],
