@@ -18,7 +18,7 @@ from dgtd.harness.commands.output import plain
 from dgtd.harness.experiment.comparison import ALPHA, Comparison
 from dgtd.harness.experiment.experiment import Experiment, entrants
 from dgtd.harness.judging.statistics import median_interval
-from dgtd.harness.report.drawing import Styles, save
+from dgtd.harness.report.drawing import Styles, as_png, save
 from dgtd.harness.report.figures import at_place
 from dgtd.harness.report.page import rendered
 from dgtd.harness.report.page import write as write_page
@@ -28,6 +28,16 @@ from dgtd.harness.runs.predictors import parse
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Picture(bytes):
+    """A PNG that a notebook shows."""
+
+    def __repr__(self) -> str:
+        return f"a picture, {len(self)} bytes of PNG"
+
+    def _repr_png_(self) -> bytes:
+        return self
 
 
 class Result:
@@ -92,12 +102,14 @@ class Result:
         path.write_text(rendered(made), encoding="utf-8")
         return path
 
-    def plot(self, path: str | Path, problem: str | None = None) -> Path:
-        """Draw the learning curves on one problem (the first, unless named) to a png, svg or pdf."""
+    def plot(self, path: str | Path | None = None, problem: str | None = None) -> Path | Picture:
+        """Draw the learning curves on one problem (the first, unless named): to a png, svg or pdf, or in a notebook."""
         place = problem or self.comparison.experiment.places[0]
         if place not in self.comparison.experiment.places:
             raise ValueError(f"no problem {place!r} in this comparison: {', '.join(self.comparison.experiment.places)}")
         figure, *_ = at_place(self.comparison, place, Styles(self.comparison.experiment.entrants))
+        if path is None:
+            return Picture(as_png(figure))
         save(figure, Path(path))
         return Path(path)
 

@@ -35,12 +35,10 @@ SERIES: tuple[tuple[str, Maker, float, str, str], ...] = (
 
 def draw(path: Path) -> None:
     """Two panels, log-log: exact operations, and the fastest of several rounds of wall time."""
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.9), layout="constrained")
+    figure = Figure(figsize=(10.5, 4.9), layout="constrained")
+    left, right = figure.subplots(1, 2)
     for name, make, most, colour, marker in SERIES:
         networks = [n for n in (Network(16, (h, h), 51) for h in SIZES) if n.size <= most]
         if name.endswith("Hessian"):
@@ -64,7 +62,6 @@ def draw(path: Path) -> None:
     figure.suptitle("Cost of one step, batch 1, 51 atoms, one thread", fontsize=11)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
-    plt.close(figure)
 
 
 def _linear(left: Any, right: Any) -> None:

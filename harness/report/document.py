@@ -125,9 +125,6 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"
 
 def draw_all(entries: list[Entry], folder: Path, progress: Callable[[int, int], None]) -> list[Path]:
     """One PNG per claim that has a finding, named after its id."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for i, entry in enumerate(entries):
@@ -140,9 +137,10 @@ def draw_all(entries: list[Entry], folder: Path, progress: Callable[[int, int], 
 
 
 def _draw(entry: Entry, finding: Finding, path: Path) -> None:
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
-    figure, axis = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axis = figure.subplots()
     if "x" in finding.evidence:
         _curve(axis, finding.evidence, entry.claim.id.endswith(("exponent", "exact-operator")))
     else:
@@ -151,7 +149,6 @@ def _draw(entry: Entry, finding: Finding, path: Path) -> None:
     axis.set_title(f"{entry.status}: {entry.claim.says}".replace("$", r"\$"), fontsize=9, wrap=True)
     figure.text(0.01, 0.005, finding.words[:110], fontsize=7, color=GREY, parse_math=False)
     figure.savefig(path, dpi=100)
-    plt.close(figure)
 
 
 def _curve(axis: Any, evidence: dict[str, Any], power_law: bool) -> None:

@@ -99,27 +99,38 @@ def check_picture(name: str, path: Path | None) -> None:
 
 
 def save(figure: Figure, *paths: Path, columns: int = 2) -> None:
-    """Save the whole figure, in the format that each path ends in, with at most `columns` panels beside each other.
-
-    It is as wide as a paper's column, or as the text where it has several panels, with letters of eight points: it is
-    included as it is, and nothing is scaled.
-    """
-    with _paper() as plt, plt.rc_context({"font.size": 8}):
-        columns = min(len(figure.panels), columns)
-        rows = -(-len(figure.panels) // columns)
-        size = (COLUMN * columns + 0.25 * (columns - 1), COLUMN_HEIGHT * rows + 0.4)
-        drawn, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
-        flat = list(axes.ravel())
-        for panel, axis in zip(figure.panels, flat, strict=False):
-            _fill(panel, axis)
-        for axis in flat[len(figure.panels) :]:
-            axis.set_axis_off()
-        _arrange(drawn, rows, columns, _legend(drawn, flat, columns))
+    """Save the whole figure, in the format that each path ends in, with at most `columns` panels beside each other."""
+    with _paper({"font.size": 8}) as new:
+        drawn = _whole(figure, new, columns)
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
             metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
             drawn.savefig(path, dpi=220, metadata=metadata, transparent=False, facecolor="white")
-        plt.close(drawn)
+
+
+def as_png(figure: Figure) -> bytes:
+    """The whole figure, for a notebook."""
+    with _paper({"font.size": 8}) as new:
+        buffer = io.BytesIO()
+        _whole(figure, new, 2).savefig(buffer, format="png", dpi=110, transparent=False, facecolor="white")
+        return buffer.getvalue()
+
+
+def _whole(figure: Figure, new: Any, columns: int) -> Any:
+    """As wide as a paper's column, or as the text where it has several panels, with letters of eight points.
+
+    It is included as it is, and nothing is scaled.
+    """
+    columns = min(len(figure.panels), columns)
+    rows = -(-len(figure.panels) // columns)
+    drawn = new(figsize=(COLUMN * columns + 0.25 * (columns - 1), COLUMN_HEIGHT * rows + 0.4))
+    flat = list(drawn.subplots(rows, columns, squeeze=False).ravel())
+    for panel, axis in zip(figure.panels, flat, strict=False):
+        _fill(panel, axis)
+    for axis in flat[len(figure.panels) :]:
+        axis.set_axis_off()
+    _arrange(drawn, rows, columns, _legend(drawn, flat, columns))
+    return drawn
 
 
 def save_as(figure: Figure, path: Path, columns: int = 2) -> None:
@@ -133,9 +144,10 @@ def save_as(figure: Figure, path: Path, columns: int = 2) -> None:
 def inline(figure: Figure) -> list[str]:
     """Each panel as SVG for a page, where a narrow screen shows one below the other."""
     out = []
-    with _paper() as plt:
+    with _paper() as new:
         for i, panel in enumerate(figure.panels):
-            drawn, axis = plt.subplots(figsize=(WIDTH, HEIGHT))
+            drawn = new(figsize=(WIDTH, HEIGHT))
+            axis = drawn.subplots()
             readings = _fill(panel, axis)
             _arrange(drawn, 1, 1, 0.0)
             buffer = io.StringIO()
@@ -144,7 +156,6 @@ def inline(figure: Figure) -> list[str]:
             if readings:
                 said = readings.as_json(axis, WIDTH * POINTS)
                 svg += f'<script type="application/json">{said}</script>'
-            plt.close(drawn)
             out.append(svg)
     return out
 
@@ -203,11 +214,10 @@ def _powers(axis: Any, limits: tuple[float, float]) -> None:
 
 
 @contextmanager
-def _paper() -> Iterator[Any]:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+def _paper(more: dict[Any, Any] | None = None) -> Iterator[Any]:
+    """The class of figures, in our style. Not pyplot's: a notebook's or a script's own backend stays what it is."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure as Drawn
 
     style: dict[Any, Any] = {
         **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
@@ -215,9 +225,9 @@ def _paper() -> Iterator[Any]:
         "axes.spines.right": False, "axes.grid": True, "grid.color": "#888888", "grid.alpha": 0.25,
         "savefig.transparent": True, "legend.labelcolor": INK, "text.parse_math": False,  # a name may hold dollars
     }  # fmt: skip
-    with plt.rc_context(style), warnings.catch_warnings():
+    with rc_context(style | (more or {})), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # a name in letters that the font lacks
-        yield plt
+        yield Drawn
 
 
 def _for_page(svg: str, prefix: str, words: str) -> str:

@@ -15,12 +15,10 @@ GRAPH_MOST = 40  # with more states the arrows are unreadable, and the transitio
 
 def draw(problem: Problem, path: Path) -> None:
     """Write the picture to `path`; its ending sets the format (png, svg, pdf)."""
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 3, figsize=(15, 4.8), layout="constrained")
+    figure = Figure(figsize=(15, 4.8), layout="constrained")
+    axes = figure.subplots(1, 3)
     figure.suptitle(f"{problem.name}: {problem.summary}", parse_math=False)
     (_graph if problem.mdp.states <= GRAPH_MOST else _matrix)(axes[0], problem)
     _values(axes[1], problem)
@@ -29,8 +27,6 @@ def draw(problem: Problem, path: Path) -> None:
         figure.savefig(path, dpi=130)
     except ValueError as error:
         raise ValueError(f"plot must end in png, svg or pdf, got {str(path)!r}: {error}") from None
-    finally:
-        plt.close(figure)
 
 
 def _graph(axis: Any, problem: Problem) -> None:
