@@ -17,7 +17,7 @@ from dgtd.harness.plugins import answering, installed
 from dgtd.harness.runs.driver import Summary, execute
 from dgtd.harness.runs.executors import InProcess
 from dgtd.harness.runs.fingerprint import run_hash
-from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.job import Job, package_of
 from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.spec import Outcome, Request
 from dgtd.harness.runs.store import LaneError, Store
@@ -121,7 +121,7 @@ def needs_of(claim: Claim, setting: Setting, judged: Rule | None) -> list[Need]:
     module = made[claim.suite].value.split(":")[0] if claim.suite in made else __name__
     seed = setting.seed if claim.seeded else 0
     job = Job.of(exact_finding, rule, suite=claim.suite, claim=claim.id, profile=setting.profile, seed=seed)
-    return [replace(job, package=module.split(".")[0])]
+    return [replace(job, package=package_of(module))]
 
 
 def evidence_of(claim: Claim, setting: Setting, judged: Rule | None) -> str:

@@ -22,7 +22,8 @@ class Problem:
     """What suites and the command line know of a problem.
 
     support   a range that holds every return and a little more: where the lift's atoms lie
-    network   for a nonlinear problem, a function that makes its torch module (inputs: one-hot states)
+    network   for a nonlinear problem, a function that makes its torch module (inputs: one-hot states); of `inputs` and
+              `outputs`, if it has parameters of these names
     drawing   an ASCII picture, for problems that have a layout
     """
 
@@ -30,7 +31,7 @@ class Problem:
     summary: str
     source: str
     support: tuple[float, float]
-    network: Callable[[], Any] | None = None
+    network: Callable[..., Any] | None = None
     drawing: str = ""
     learner: ClassVar[str] = "linear"  # unless a predictor is named, or it has a network of its own
     acts: ClassVar[bool] = False

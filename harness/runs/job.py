@@ -19,6 +19,12 @@ from dgtd.harness.runs.spec import FileRef
 OURS = ("dgtd.algorithms", "dgtd.harness")
 
 
+def package_of(module: str) -> str:
+    """Whose sources decide what a module does: a user's package, or one of our rooms (`dgtd` itself is links)."""
+    words = module.split(".")
+    return ".".join(words[: 2 if words[0] == "dgtd" else 1])
+
+
 @dataclass(frozen=True)
 class Job:
     """function   'module:name'; it takes the parameters, and the rule if there is one, and returns what JSON can hold
@@ -36,9 +42,8 @@ class Job:
     def of(function: Callable[..., Any], rule: FileRef | None = None, alone: bool = False, **parameters: Any) -> Job:
         """A call of a module's function."""
         text = json.dumps(parameters, sort_keys=True)
-        words = function.__module__.split(".")
-        package = ".".join(words[: 2 if words[0] == "dgtd" else 1])
-        return Job(f"{function.__module__}:{function.__qualname__}", text, rule, package, alone)
+        name = f"{function.__module__}:{function.__qualname__}"
+        return Job(name, text, rule, package_of(function.__module__), alone)
 
     @property
     def hash(self) -> str:

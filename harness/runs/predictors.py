@@ -125,7 +125,9 @@ def make_module(spec: PredictorSpec, problem: Problem, inputs: int, outputs: int
         return users_module(spec, inputs, outputs)
     if problem.network is None:
         raise ValueError(f"problem {problem.name!r} has no network of its own: name another predictor")
-    return _checked(problem.network(), shown(spec), inputs, outputs)
+    sized = {"inputs", "outputs"} <= inspect.signature(problem.network).parameters.keys()
+    made = problem.network(inputs=inputs, outputs=outputs) if sized else problem.network()
+    return _checked(made, shown(spec), inputs, outputs)
 
 
 def users_module(spec: PredictorSpec, inputs: int, outputs: int) -> torch.nn.Module:

@@ -96,3 +96,46 @@ def spiral() -> Problem:
     source = "Tsitsiklis & Van Roy 1997; Bhatnagar et al. 2009"
     bound = math.ceil(max(map(abs, SPIRAL_A + SPIRAL_B)) / 10) * 10.0
     return Problem(mdp, "the spiral: a nonlinear value with one parameter", source, (-bound, bound), spiral_network)
+
+
+WHEEL = 4  # states
+
+
+def wheel_network(inputs: int = WHEEL, outputs: int = 1, theta: float = 0.0) -> torch.nn.Module:
+    """V_θ(s) = 2 cos(θ + 2πs/n), from a one-hot state; as a law, logits z_j V_θ(s) with z_j from −1 to 1."""
+    import torch
+
+    class Wheel(torch.nn.Module):
+        spokes: torch.Tensor
+        tilt: torch.Tensor
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.theta = torch.nn.Parameter(torch.tensor([theta], dtype=torch.float64))
+            turn = 2 * math.pi * torch.arange(inputs, dtype=torch.float64) / inputs
+            self.register_buffer("spokes", turn)
+            ends = (-1.0, 1.0) if outputs > 1 else (1.0, 1.0)
+            self.register_buffer("tilt", torch.linspace(*ends, outputs, dtype=torch.float64))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (x @ (2.0 * torch.cos(self.theta + self.spokes)))[..., None] * self.tilt
+
+    return Wheel()
+
+
+def wheel(push: float = 0.5) -> Problem:
+    """The wheel: one parameter, an angle. The best J is not 0, so w* is not 0 there, and TD turns for ever.
+
+    On a ring of n states one stays or goes on, with a reward of push · cos(2πs/n). With V = R cos(θ + 2πs/n)
+
+        E[φδ] = κ − A sin θ        κ = γR²/4 · sin(2π/n)        A = R push/2
+
+    has no zero if A < κ: TD has no fixed point, and √J = √2/R · |κ − A sin θ| is smallest at θ = π/2.
+    """
+    within("push", push, 0.0, 0.8)
+    angles = 2 * np.pi * np.arange(WHEEL) / WHEEL
+    rows = [(s, 0, 0.5, to, push * math.cos(angles[s]), False) for s in range(WHEEL) for to in (s, (s + 1) % WHEEL)]
+    mdp = FiniteMDP.of_rows("wheel", rows, 0.9, np.eye(WHEEL), theta_initial=2.0 * np.cos(angles))
+    summary = "the wheel: a nonlinear prediction with one angle; the best J is not 0"
+    bound = 11.0 * max(push, 0.1)  # a return is at most 10 push
+    return Problem(mdp, summary, "ours, after Tsitsiklis & Van Roy 1997", (-bound, bound), wheel_network)

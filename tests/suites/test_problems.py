@@ -103,6 +103,23 @@ def test_the_spiral_has_its_published_drift():
     assert slope @ (0.9 * P @ a - a) / 3 < 0
 
 
+@pytest.mark.parametrize("push", [0.0, 0.5, 0.8])
+def test_the_wheel_is_what_its_closed_form_says(push):
+    """√J = √2/R |κ − A sin θ| with κ = γR²/4 and A = R push/2; TD's drift is E[φδ] itself, and has no zero."""
+    from dgtd.algorithms.fast.module import ModuleEngine
+    from dgtd.algorithms.targets import ValueTarget
+    from dgtd.harness.oracle.objectives import module
+
+    problem = find_problem(f"wheel(push={push})")
+    engine = ModuleEngine(rules.td, problem.network(inputs=4, outputs=1))
+    objective = Objective(problem.mdp, ValueTarget(), module(engine, np.eye(4)))
+    for theta in np.linspace(-3, 3, 7):
+        drift = 0.9 - push * np.sin(theta)
+        assert objective.mean_update(rules.td, [theta], [0.0])[0][0] == pytest.approx(drift, abs=1e-12)
+        assert objective.value([theta]) == pytest.approx(drift**2 / 2, abs=1e-12)
+        assert drift > 0
+
+
 def test_the_grid_world_is_drawn_as_it_is_built():
     problem = find_problem("grid_world")
     mdp = problem.mdp

@@ -26,7 +26,7 @@ from dgtd.harness.judging.ledger import (
 )  # fmt: skip
 from dgtd.harness.judging.statistics import Interval
 from dgtd.harness.judging.verdicts import Verdict, agrees, below, exactly
-from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.job import Job, package_of
 from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.store import Store
 from tests.harness.runs.lanes import ROOT, spec
@@ -122,6 +122,13 @@ def test_every_claim_says_truly_whether_it_was_sampled(profile):
         else:
             assert words == "computed exactly, nothing is sampled"
             assert needs == exact
+
+
+def test_an_exact_claim_is_stored_under_the_sources_of_its_suite():
+    """Ours all lie in one package; `dgtd` itself would be its face alone, the rooms in it being links."""
+    exact = [claim for claim in collect("all", None, "ci") if not claim.sampled]
+    assert {need.package for claim in exact for need in needs_of(claim, Setting(), None)} == {"dgtd.suites"}
+    assert package_of("mine.suite") == "mine"
 
 
 class NoSeed(Setting):
