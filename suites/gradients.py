@@ -132,12 +132,8 @@ PUBLISHED = {
 
 def published(rule: Rule, net: str) -> Claim:
     """Transition by transition: two rules can have one mean."""
-    return Claim(
-        id=f"gradients/published/{net}/{rule.name}",
-        says=f"{rule.name} moves θ and w as published, at every transition of {PLACE[net]} ({net}, a CDF)",
-        source=PUBLISHED[rule.name],
-        check=partial(is_published, rule, net),
-    )
+    says = f"{rule.name} moves θ and w as published, at every transition of {PLACE[net]} ({net}, a CDF)"
+    return Claim(f"gradients/published/{net}/{rule.name}", says, PUBLISHED[rule.name], partial(is_published, rule, net))
 
 
 def is_published(rule: Rule, net: str, setting: Setting) -> Finding:
@@ -183,26 +179,18 @@ def as_published(
 
 
 def average_of_samples(rule: Rule) -> Claim:
-    return Claim(
-        id=f"gradients/collision/value/linear/{rule.name}/sampled-mean",
-        says=f"{rule.name}: the mean of sampled updates is the exact mean update on collision",
-        source="appendix, conditions on M and N",
-        needs=partial(needs_sampled_updates, rule, "collision"),
-        judge=sampled_mean,
-        rule=rule,
-    )
+    id_ = f"gradients/collision/value/linear/{rule.name}/sampled-mean"
+    says = f"{rule.name}: the mean of sampled updates is the exact mean update on collision"
+    needs = partial(needs_sampled_updates, rule, "collision")
+    return Claim(id_, says, "appendix, conditions on M and N", needs=needs, judge=sampled_mean, rule=rule)
 
 
 def engine_claim(rule: Rule, engine: str, what: str) -> Claim:
     """Its mean over every transition, or a whole step."""
     does = "averages to the exact mean update" if what == "mean" else "moves θ by −αG_θ and w by β(G_w − κw)"
-    return Claim(
-        id=f"gradients/collision/cdf/{engine}-engine/{rule.name}/{what}",
-        says=f"{rule.name}: the {engine} engine {does} on collision",
-        source="Algorithms 1 and 2",
-        check=partial(engine_mean if what == "mean" else engine_step, rule, engine),
-        rule=rule,
-    )
+    id_ = f"gradients/collision/cdf/{engine}-engine/{rule.name}/{what}"
+    check = partial(engine_mean if what == "mean" else engine_step, rule, engine)
+    return Claim(id_, f"{rule.name}: the {engine} engine {does} on collision", "Algorithms 1 and 2", check, rule=rule)
 
 
 # ---------------------------------------------------------------------- controls

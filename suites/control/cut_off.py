@@ -34,16 +34,13 @@ def claims() -> list[Claim]:
 def believes(name: str, control: bool = False) -> Claim:
     """What an agent thinks that an action is worth, at last."""
     world = ENDS if control else PLACE
-    return Claim(
-        id=f"control/{'control/' if control else ''}{world}/{name}/value",
-        says=f"{name} that takes an episode that was cut off for one that ended has the right values"
+    id_ = f"control/{'control/' if control else ''}{world}/{name}/value"
+    says = (
+        f"{name} that takes an episode that was cut off for one that ended has the right values"
         if control
-        else f"{name} bootstraps where episodes are cut off: on the treadmill it believes {TRUTH:g}, not {BIASED:.3g}",
-        source=SOURCE,
-        needs=partial(lanes_of, name, world),
-        judge=is_true,
-        control=control,
+        else f"{name} bootstraps where episodes are cut off: on the treadmill it believes {TRUTH:g}, not {BIASED:.3g}"
     )
+    return Claim(id_, says, SOURCE, needs=partial(lanes_of, name, world), judge=is_true, control=control)
 
 
 def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:

@@ -183,16 +183,12 @@ def steadier(panel: Panel, profiles: tuple[str, ...]) -> list[Claim]:
 def at_any_rate() -> Claim:
     """The correction, not at its best rate but at all."""
     low, *_, high = SPREAD
-    return Claim(
-        id=f"control/{CARTPOLE.short}/greedy-gq-over-eta-0/at-any-rate",
-        says=f"{SHOWN[GREEDY]} earns more than {SHOWN[ETA_0]} on {CARTPOLE.short}, "
-        f"in the mean over rates from {low:g} to {high:g}",
-        source=SOURCE,
-        needs=over_the_range,
-        judge=earns_more_over_rates,
-        figure=True,
-        profiles=FULL,
+    id_ = f"control/{CARTPOLE.short}/greedy-gq-over-eta-0/at-any-rate"
+    says = (
+        f"{SHOWN[GREEDY]} earns more than {SHOWN[ETA_0]} on {CARTPOLE.short}, "
+        f"in the mean over rates from {low:g} to {high:g}"
     )
+    return Claim(id_, says, SOURCE, needs=over_the_range, judge=earns_more_over_rates, figure=True, profiles=FULL)
 
 
 def over_the_range(setting: Setting) -> list[Need]:
@@ -216,14 +212,9 @@ def earns_more_over_rates(trials: list[Lanes], setting: Setting) -> Finding:
 
 def earns(name: str) -> Claim:
     """An agent learns on CartPole-v1."""
-    return Claim(
-        id=f"control/{CARTPOLE.short}/{name}/earns",
-        says=f"{SHOWN[name]} earns {EARNS:g} on {CARTPOLE.short}, over the last fifth of {CARTPOLE.steps:,} steps",
-        source=SOURCE,
-        needs=partial(CARTPOLE.alone, name),
-        judge=earns_enough,
-        profiles=("full",),
-    )
+    id_ = f"control/{CARTPOLE.short}/{name}/earns"
+    says = f"{SHOWN[name]} earns {EARNS:g} on {CARTPOLE.short}, over the last fifth of {CARTPOLE.steps:,} steps"
+    return Claim(id_, says, SOURCE, needs=partial(CARTPOLE.alone, name), judge=earns_enough, profiles=("full",))
 
 
 def earns_enough(trials: list[Lanes], setting: Setting) -> Finding:
@@ -233,14 +224,10 @@ def earns_enough(trials: list[Lanes], setting: Setting) -> Finding:
 
 
 def rises(name: str) -> Claim:
-    return Claim(
-        id=f"control/{LANDER.short}/{name}/rises",
-        says=f"{SHOWN[name]}'s return on {LANDER.short} rises by {RISES[name]:g} within {LANDER.steps:,} steps",
-        source=SOURCE,
-        needs=partial(LANDER.alone, name),
-        judge=partial(rises_enough, RISES[name]),
-        profiles=("full",),
-    )
+    id_ = f"control/{LANDER.short}/{name}/rises"
+    says = f"{SHOWN[name]}'s return on {LANDER.short} rises by {RISES[name]:g} within {LANDER.steps:,} steps"
+    needs = partial(LANDER.alone, name)
+    return Claim(id_, says, SOURCE, needs=needs, judge=partial(rises_enough, RISES[name]), profiles=("full",))
 
 
 def rises_enough(least: float, trials: list[Lanes], setting: Setting) -> Finding:

@@ -43,13 +43,9 @@ def other_updates() -> list[Claim]:
 def published(name: str, fault: str = "", says: str = "") -> Claim:
     """An agent's directions are its publication's; or the same check against an update with a fault."""
     own = f"{name} moves as it was published: its directions are the gradients of the published loss, by autograd"
-    return Claim(
-        id=f"control/control/{name}/{fault}/published" if fault else f"control/published/{name}",
-        says=says or own,
-        source="Mnih et al. 2015; Bellemare et al. 2017" + ("" if fault else "; paper, Algorithm 3"),
-        check=partial(directions_error, name, fault=fault),
-        control=bool(fault),
-    )
+    id_ = f"control/control/{name}/{fault}/published" if fault else f"control/published/{name}"
+    source = "Mnih et al. 2015; Bellemare et al. 2017" + ("" if fault else "; paper, Algorithm 3")
+    return Claim(id_, says or own, source, partial(directions_error, name, fault=fault), control=bool(fault))
 
 
 def directions_error(name: str, setting: Setting, fault: str = "") -> Finding:

@@ -83,14 +83,11 @@ def curve(rule: Rule) -> Claim:
     """Every case is one test; Mirror-Prox is for rules whose w does not decay."""
     names = [name for name, case in CASES.items() if not (rule.w_decay and case.extragradient)]
     cases = tuple(CASES[name] for name in names)
-    return Claim(
-        id=f"instrument/linear/curve/{rule.name}",
-        says=f"{rule.name}: lanes follow the exact expectation at every checkpoint; the worst over {', '.join(names)}",
-        source="Algorithms 1 to 3; Proposition 2",
-        needs=partial(means_needed, rule, cases),
-        judge=partial(means_agree, rule, cases),
-        rule=rule,
-    )
+    id_ = f"instrument/linear/curve/{rule.name}"
+    says = f"{rule.name}: lanes follow the exact expectation at every checkpoint; the worst over {', '.join(names)}"
+    source = "Algorithms 1 to 3; Proposition 2"
+    needs = partial(means_needed, rule, cases)
+    return Claim(id_, says, source, needs=needs, judge=partial(means_agree, rule, cases), rule=rule)
 
 
 def other_step(rule: Rule) -> Claim:

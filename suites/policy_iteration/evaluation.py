@@ -152,14 +152,9 @@ def fixed_point(name: str, kind: str, fault: str = "") -> Claim:
     """The mean step of policy iteration's own kernel vanishes at the oracle's answer."""
     what = "the action values" if kind == "value" else f"the fixed point of the operator projected with {kind}"
     of = f"policy_iteration/control/{fault}/{kind}" if fault else f"policy_iteration/{FINITE}/{kind}/{name}"
-    return Claim(
-        id=f"{of}/fixed-point",
-        says=f"{FAULTS[fault] if fault else f'evaluation by {name.upper()}'} rests at {what} on the finite CartPole",
-        source="Theorem 2; ours",
-        check=partial(step_at_the_answer, name, kind, fault),
-        control=bool(fault),
-        seeded=False,
-    )
+    says = f"{FAULTS[fault] if fault else f'evaluation by {name.upper()}'} rests at {what} on the finite CartPole"
+    check = partial(step_at_the_answer, name, kind, fault)
+    return Claim(f"{of}/fixed-point", says, "Theorem 2; ours", check, control=bool(fault), seeded=False)
 
 
 def step_at_the_answer(name: str, kind: str, fault: str, setting: Setting) -> Finding:

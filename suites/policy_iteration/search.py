@@ -87,16 +87,11 @@ def number(form: Form) -> int:
 
 def search(rule: str, target: str) -> Claim:
     """The whole search of one form, on v0: how much of the space works, and which points are best."""
-    return Claim(
-        id=f"policy_iteration/{V0}/{target}/{rule}/search",
-        says=f"{shown(rule, target)} learns on {V0} at half or more of {SEARCHED} settings",
-        source=SOURCE,
-        needs=partial(searched, rule, target),
-        judge=partial(how_much_works, target),
-        figure=True,
-        confirm=False,
-        profiles=("paper",),
-    )
+    id_ = f"policy_iteration/{V0}/{target}/{rule}/search"
+    says = f"{shown(rule, target)} learns on {V0} at half or more of {SEARCHED} settings"
+    needs = partial(searched, rule, target)
+    judge = partial(how_much_works, target)
+    return Claim(id_, says, SOURCE, needs=needs, judge=judge, figure=True, confirm=False, profiles=("paper",))
 
 
 def searched(rule: str, target: str, setting: Setting) -> list[Need]:
@@ -122,16 +117,11 @@ def how_much_works(target: str, trials: list[Lanes], setting: Setting) -> Findin
 
 def runoff(rule: str, target: str) -> Claim:
     """The finalists of one form on fresh lanes: four lanes are too few to tell the best of 64."""
-    return Claim(
-        id=f"policy_iteration/{V0}/{target}/{rule}/finalists",
-        says=f"{shown(rule, target)}'s setting earns most among its {FINALISTS} best of {SEARCHED}, on fresh lanes",
-        source=SOURCE,
-        needs=partial(meeting, rule, target),
-        judge=partial(earns_most, (rule, target)),
-        figure=True,
-        confirm=False,
-        profiles=("paper",),
-    )
+    id_ = f"policy_iteration/{V0}/{target}/{rule}/finalists"
+    says = f"{shown(rule, target)}'s setting earns most among its {FINALISTS} best of {SEARCHED}, on fresh lanes"
+    needs = partial(meeting, rule, target)
+    judge = partial(earns_most, (rule, target))
+    return Claim(id_, says, SOURCE, needs=needs, judge=judge, figure=True, confirm=False, profiles=("paper",))
 
 
 def meeting(rule: str, target: str, setting: Setting) -> list[Need]:

@@ -42,14 +42,8 @@ def rests(place: str, draws: int, control: bool) -> Claim:
     """The control takes one transition twice."""
     id_ = "rates/control/mirror-prox-rests/one-transition-twice" if control else f"rates/{place}/mirror-prox/rests"
     how = "one transition, used twice," if control else "two transitions"
-    return Claim(
-        id=id_,
-        says=f"with {how} per step, Mirror-Prox's mean update vanishes at θ* on {place}",
-        source=SOURCE,
-        check=partial(vanishes, place, draws),
-        control=control,
-        seeded=False,
-    )
+    says = f"with {how} per step, Mirror-Prox's mean update vanishes at θ* on {place}"
+    return Claim(id_, says, SOURCE, partial(vanishes, place, draws), control=control, seeded=False)
 
 
 def vanishes(place: str, draws: int, setting: Setting) -> Finding:
@@ -85,14 +79,12 @@ def share_of_update(place: str, theta: Floats, w: Floats, step: float, draws: in
 
 def bias(place: str) -> Claim:
     """By two ways: the fixed point of the enumerated map, and the engine's fields there."""
-    return Claim(
-        id=f"rates/{place}/mirror-prox/one-transition-twice",
-        says="with one transition used twice per step, Mirror-Prox's mean update vanishes at another point than θ*, at "
-        f"a distance in proportion to the step, on {place}",
-        source=SOURCE,
-        check=partial(rests_elsewhere, place),
-        seeded=False,
+    id_ = f"rates/{place}/mirror-prox/one-transition-twice"
+    says = (
+        "with one transition used twice per step, Mirror-Prox's mean update vanishes at another point than θ*, at "
+        f"a distance in proportion to the step, on {place}"
     )
+    return Claim(id_, says, SOURCE, partial(rests_elsewhere, place), seeded=False)
 
 
 def rests_elsewhere(place: str, setting: Setting) -> Finding:

@@ -69,28 +69,20 @@ def horizons(setting: Setting) -> list[int]:
 
 def expected_exponent(rule: Rule, place: str) -> Claim:
     """With the proposition's steps."""
-    return Claim(
-        id=f"rates/{place}/{rule.name}/expected-exponent",
-        says=f"{rule.name}: E MSPBE of the averaged iterate, computed exactly, falls like n^-½ or faster on {place}, "
-        "on its way to n^-1",
-        source=SOURCE,
-        check=partial(falls_like_a_root, rule, place, True, None),
-        rule=rule,
-        promise=Promise.RATE,
-        seeded=False,
+    id_ = f"rates/{place}/{rule.name}/expected-exponent"
+    says = (
+        f"{rule.name}: E MSPBE of the averaged iterate, computed exactly, falls like n^-½ or faster on {place}, "
+        "on its way to n^-1"
     )
+    check = partial(falls_like_a_root, rule, place, True, None)
+    return Claim(id_, says, SOURCE, check, rule=rule, promise=Promise.RATE, seeded=False)
 
 
 def no_rate() -> Claim:
     """The same check must fail where there is no rate."""
-    return Claim(
-        id="rates/control/expected/constant-step-last-iterate",
-        says="GTD2's last iterate at a constant step, taken for a rate of n^-½ on the random walk",
-        source=SOURCE,
-        check=partial(falls_like_a_root, gtd2, "random_walk", False, 0.1),
-        control=True,
-        seeded=False,
-    )
+    says = "GTD2's last iterate at a constant step, taken for a rate of n^-½ on the random walk"
+    check = partial(falls_like_a_root, gtd2, "random_walk", False, 0.1)
+    return Claim("rates/control/expected/constant-step-last-iterate", says, SOURCE, check, control=True, seeded=False)
 
 
 def falls_like_a_root(rule: Rule, place: str, average: bool, step: float | None, setting: Setting) -> Finding:
@@ -117,14 +109,11 @@ def _shown(ns: list[int], heights: list[float]) -> dict[str, Any]:
 
 def correlated(place: str) -> Claim:
     """The paper assumes independent transitions; episodes do not give them."""
-    return Claim(
-        id=f"rates/{place}/gtd2/expected-markov",
-        says=f"along episodes E MSPBE of the average is at most {TWICE:g} times that on independent transitions",
-        source="ours: Proposition 2 assumes independent transitions",
-        check=partial(correlation_costs_little, place),
-        seeded=False,
-        profiles=PROFILES if place == MARKOV else ("full", "paper"),
-    )
+    id_ = f"rates/{place}/gtd2/expected-markov"
+    says = f"along episodes E MSPBE of the average is at most {TWICE:g} times that on independent transitions"
+    source = "ours: Proposition 2 assumes independent transitions"
+    check = partial(correlation_costs_little, place)
+    return Claim(id_, says, source, check, seeded=False, profiles=PROFILES if place == MARKOV else ("full", "paper"))
 
 
 def correlation_costs_little(place: str, setting: Setting) -> Finding:
@@ -146,14 +135,10 @@ def correlation_costs_little(place: str, setting: Setting) -> Finding:
 
 def constant() -> Claim:
     """On random problems of one size."""
-    return Claim(
-        id="rates/random_mdp/gtd2/constant",
-        says=f"√n E MSPBE grows with the number of features like d^{GROWTH:g} or slower, on random problems",
-        source="Proposition 2's constant M*",
-        check=constant_grows_slowly,
-        seeded=False,
-        profiles=("full", "paper"),
-    )
+    id_ = "rates/random_mdp/gtd2/constant"
+    says = f"√n E MSPBE grows with the number of features like d^{GROWTH:g} or slower, on random problems"
+    source = "Proposition 2's constant M*"
+    return Claim(id_, says, source, constant_grows_slowly, seeded=False, profiles=("full", "paper"))
 
 
 def constant_grows_slowly(setting: Setting) -> Finding:

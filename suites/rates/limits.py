@@ -71,16 +71,12 @@ def control(name: str, says: str, check: Callable[..., Finding]) -> Claim:
 
 def exponent(rule: Rule, place: str) -> Claim:
     """Once it has settled."""
-    return Claim(
-        id=f"rates/{place}/{rule.name}/settled-exponent",
-        says=f"{rule.name}: E MSPBE of the average falls like n^-1 on {place}, with steps held constant and with the "
-        "proposition's: n^-½ is what the bound shows, not what happens",
-        source=SOURCE,
-        check=partial(is_minus_one, rule, place),
-        rule=rule,
-        promise=Promise.RATE,
-        seeded=False,
+    id_ = f"rates/{place}/{rule.name}/settled-exponent"
+    says = (
+        f"{rule.name}: E MSPBE of the average falls like n^-1 on {place}, with steps held constant and with the "
+        "proposition's: n^-½ is what the bound shows, not what happens"
     )
+    return Claim(id_, says, SOURCE, partial(is_minus_one, rule, place), rule=rule, promise=Promise.RATE, seeded=False)
 
 
 def is_minus_one(rule: Rule, place: str, setting: Setting, share: float = 1.0, average: bool = True) -> Finding:
@@ -110,15 +106,9 @@ def heights(moments: Moments, step: float, ns: tuple[int, ...], theta: Floats, a
 
 def constant(rule: Rule, place: str) -> Claim:
     """LSTD's own asymptotic variance."""
-    return Claim(
-        id=f"rates/{place}/{rule.name}/lstd",
-        says=f"{rule.name}: n·E MSPBE of the average goes to LSTD's tr(C⁻¹Σ) times 1 + O(α), on {place}",
-        source=SOURCE,
-        check=partial(is_lstds, rule, place),
-        rule=rule,
-        promise=Promise.RATE,
-        seeded=False,
-    )
+    id_ = f"rates/{place}/{rule.name}/lstd"
+    says = f"{rule.name}: n·E MSPBE of the average goes to LSTD's tr(C⁻¹Σ) times 1 + O(α), on {place}"
+    return Claim(id_, says, SOURCE, partial(is_lstds, rule, place), rule=rule, promise=Promise.RATE, seeded=False)
 
 
 def is_lstds(rule: Rule, place: str, setting: Setting, share: float = 1.0) -> Finding:

@@ -246,7 +246,4 @@ def td_runs(setting: Setting) -> list[Need]:
 
 def control(name: str, says: str, needs: Callable[[Setting], list[Need]], judge: Callable[..., Finding]) -> Claim:
     """On the random walk."""
-    return Claim(
-        id=f"rates/control/{name}", says=f"{says}, on the random walk", source=SOURCE, needs=needs, judge=judge,
-        control=True,
-    )  # fmt: skip
+    return Claim(f"rates/control/{name}", f"{says}, on the random walk", SOURCE, needs=needs, judge=judge, control=True)

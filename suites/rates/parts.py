@@ -45,16 +45,9 @@ def claims(each: Rule) -> list[Claim]:
     made = [made_of(each, place) for place in PLACES for made_of in (slack, noise)] if each.linear else []
     wrong = {"td": (td, "TD in place of GTD2, which has no w"), "still-w": (still, "a w that never moves")}
     for name, (other, words) in wrong.items():
-        made.append(
-            Claim(
-                id=f"rates/control/slack/{name}",
-                says=f"{words}, on the random walk: Err without noise, taken for slack and squares",
-                source=SOURCE,
-                check=partial(falls_in_parts, other, "random_walk"),
-                control=True,
-                seeded=False,
-            )
-        )
+        id_ = f"rates/control/slack/{name}"
+        says = f"{words}, on the random walk: Err without noise, taken for slack and squares"
+        made.append(Claim(id_, says, SOURCE, partial(falls_in_parts, other, "random_walk"), control=True, seeded=False))
     return made
 
 
@@ -63,16 +56,12 @@ def claims(each: Rule) -> list[Claim]:
 
 def slack(rule: Rule, place: str) -> Claim:
     """The part that is n^-½."""
-    return Claim(
-        id=f"rates/{place}/{rule.name}/slack",
-        says=f"{rule.name}: without noise Err is the ball's slack ‖θ*‖(R − ‖θ*‖)/(αn), which falls like n^-½, and "
-        f"squares that fall like n^-1, on {place}",
-        source=SOURCE,
-        check=partial(falls_in_parts, rule, place),
-        rule=rule,
-        promise=Promise.RATE,
-        seeded=False,
+    id_ = f"rates/{place}/{rule.name}/slack"
+    says = (
+        f"{rule.name}: without noise Err is the ball's slack ‖θ*‖(R − ‖θ*‖)/(αn), which falls like n^-½, and "
+        f"squares that fall like n^-1, on {place}"
     )
+    return Claim(id_, says, SOURCE, partial(falls_in_parts, rule, place), rule=rule, promise=Promise.RATE, seeded=False)
 
 
 def parts_of(saddle: Saddle, theta: Floats, w: Floats) -> tuple[float, float]:
@@ -112,15 +101,9 @@ def falls_in_parts(rule: Rule, place: str, setting: Setting) -> Finding:
 
 def noise(rule: Rule, place: str) -> Claim:
     """From θ*, where there is nothing but noise."""
-    return Claim(
-        id=f"rates/{place}/{rule.name}/noise-parts",
-        says=f"{rule.name}: from θ*, √E‖Aᵀw̄‖² falls like n^-¾ and E MSPBE like n^-1 with LSTD's constant, on {place}",
-        source=SOURCE,
-        check=partial(noise_falls, rule, place),
-        rule=rule,
-        promise=Promise.RATE,
-        seeded=False,
-    )
+    id_ = f"rates/{place}/{rule.name}/noise-parts"
+    says = f"{rule.name}: from θ*, √E‖Aᵀw̄‖² falls like n^-¾ and E MSPBE like n^-1 with LSTD's constant, on {place}"
+    return Claim(id_, says, SOURCE, partial(noise_falls, rule, place), rule=rule, promise=Promise.RATE, seeded=False)
 
 
 class Noise(NamedTuple):

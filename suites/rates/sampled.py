@@ -232,13 +232,9 @@ def bound(place: str, delta: float) -> Claim:
         n, lanes = (100_000, 32) if setting.profile == "ci" else (1_000_000, 400)
         return [*runs_of(gtd2, place, [n], lanes, setting)]
 
-    return Claim(
-        id=f"rates/{place}/bound/delta={delta}",
-        says=f"the explicit bound covers at least {1 - delta:.0%} of runs on {place}",
-        source=SOURCE,
-        needs=needs,
-        judge=partial(bound_covers, place, delta),
-    )
+    id_ = f"rates/{place}/bound/delta={delta}"
+    says = f"the explicit bound covers at least {1 - delta:.0%} of runs on {place}"
+    return Claim(id_, says, SOURCE, needs=needs, judge=partial(bound_covers, place, delta))
 
 
 def bound_covers(place: str, delta: float, evidence: list[Lanes], setting: Setting) -> Finding:
@@ -264,12 +260,9 @@ def bound_covers(place: str, delta: float, evidence: list[Lanes], setting: Setti
 
 def exact_operator(place: str) -> Claim:
     """O(1/n) with the exact operator."""
-    return Claim(
-        id=f"rates/{place}/mirror-prox/exact-operator",
-        says=f"with the exact operator, Mirror-Prox's Err falls like 1/n on {place}",
-        source="Juditsky et al. 2011",
-        check=partial(falls_like_one_over_n, place),
-    )
+    id_ = f"rates/{place}/mirror-prox/exact-operator"
+    says = f"with the exact operator, Mirror-Prox's Err falls like 1/n on {place}"
+    return Claim(id_, says, "Juditsky et al. 2011", partial(falls_like_one_over_n, place))
 
 
 def falls_like_one_over_n(place: str, setting: Setting) -> Finding:
@@ -284,13 +277,9 @@ def falls_like_one_over_n(place: str, setting: Setting) -> Finding:
 
 def stable_step(kind: str, words: str, control: bool) -> Claim:
     """A step at which plain steps grow."""
-    return Claim(
-        id=f"rates/{'control/' if control else ''}stable-step/{kind}",
-        says=f"{words} is stable at a step of {UNSTABLE_STEP:g} on the tabular walk, with the exact operator",
-        source="Juditsky et al. 2011",
-        check=partial(radius_is_below_1, kind),
-        control=control,
-    )
+    id_ = f"rates/{'control/' if control else ''}stable-step/{kind}"
+    says = f"{words} is stable at a step of {UNSTABLE_STEP:g} on the tabular walk, with the exact operator"
+    return Claim(id_, says, "Juditsky et al. 2011", partial(radius_is_below_1, kind), control=control)
 
 
 def radius_is_below_1(kind: str, setting: Setting) -> Finding:
@@ -305,13 +294,9 @@ def radius_is_below_1(kind: str, setting: Setting) -> Finding:
 
 def one_step(kind: str, control: bool) -> Claim:
     """The engine's own step."""
-    return Claim(
-        id=f"rates/{'control/' if control else ''}one-step/{kind}",
-        says="one Mirror-Prox step is z − s F(z − s F z)" + (": two plain steps are not" if control else ""),
-        source="Juditsky et al. 2011",
-        check=partial(engine_step_is_the_formula, kind),
-        control=control,
-    )
+    id_ = f"rates/{'control/' if control else ''}one-step/{kind}"
+    says = "one Mirror-Prox step is z − s F(z − s F z)" + (": two plain steps are not" if control else "")
+    return Claim(id_, says, "Juditsky et al. 2011", partial(engine_step_is_the_formula, kind), control=control)
 
 
 def engine_step_is_the_formula(kind: str, setting: Setting) -> Finding:

@@ -109,14 +109,11 @@ def quantile(rising: Floats, level: float, false_alarm: float) -> Interval:
 
 
 def expected_bound(place: str, delta: float) -> Claim:
-    return Claim(
-        id=f"rates/{place}/expected-bound/delta={delta}",
-        says=f"(√E + √(2V log 1/δ))², from the exact E MSPBE and variance, covers {1 - delta:.0%} of runs on {place}",
-        source="ours; MSPBE ≤ 2 Err",
-        needs=lambda setting: averaged(place, setting),
-        judge=partial(bound_covers, place, delta, True),
-        profiles=FULL,
-    )
+    id_ = f"rates/{place}/expected-bound/delta={delta}"
+    says = f"(√E + √(2V log 1/δ))², from the exact E MSPBE and variance, covers {1 - delta:.0%} of runs on {place}"
+    source = "ours; MSPBE ≤ 2 Err"
+    judge = partial(bound_covers, place, delta, True)
+    return Claim(id_, says, source, needs=lambda setting: averaged(place, setting), judge=judge, profiles=FULL)
 
 
 def no_concentration() -> Claim:
@@ -134,13 +131,8 @@ def no_concentration() -> Claim:
 
 def gaussian() -> Claim:
     """What the bound rests on, where it is proved; in every profile, since nothing is run."""
-    return Claim(
-        id="rates/expected-bound/gaussian",
-        says="(√E + √(2V log 1/δ))² covers 1 − δ of ‖z‖² for Gaussian z, by χ² in one, two and five dimensions",
-        source="Gaussian concentration",
-        check=gaussian_is_covered,
-        seeded=False,
-    )
+    says = "(√E + √(2V log 1/δ))² covers 1 − δ of ‖z‖² for Gaussian z, by χ² in one, two and five dimensions"
+    return Claim("rates/expected-bound/gaussian", says, "Gaussian concentration", gaussian_is_covered, seeded=False)
 
 
 def gaussian_is_covered(setting: Setting) -> Finding:

@@ -39,18 +39,14 @@ def claims(rules: tuple[Rule, ...]) -> list[Claim]:
         if rule.linear:
             made += [growth(rule, problem) for problem in ("two_state", "tsitsiklis_van_roy")]
             made.append(large_ratios(rule))
+    id_ = "stability/control/growth/mean"
+    says = "GTD2 on θ → 2θ: the square of the mean's radius, taken for the growth of the second moment"
     return [
         *made,
         trajectory(gtd2, True, "stable on independent transitions, diverging along a trajectory"),
         trajectory(gtd2_sb, False, "stable on both: ρ(δ − u) does not notice the trajectory"),
         kolter(),
-        Claim(
-            id="stability/control/growth/mean",
-            says="GTD2 on θ → 2θ: the square of the mean's radius, taken for the growth of the second moment",
-            source=OURS,
-            check=partial(growth_is_the_radius, gtd2, "two_state", of_mean=True),
-            control=True,
-        ),
+        Claim(id_, says, OURS, partial(growth_is_the_radius, gtd2, "two_state", of_mean=True), control=True),
         Claim(
             id="stability/control/large-rho/td",
             says="semi-gradient TD on θ → 2θ has a stable α at every ρ",
@@ -66,13 +62,9 @@ def claims(rules: tuple[Rule, ...]) -> list[Claim]:
 
 def growth(rule: Rule, problem: str) -> Claim:
     """Two computations that share no code: the certificate's operator, and the exact learning curve."""
-    return Claim(
-        id=f"stability/{problem}/value/{rule.name}/growth",
-        says=f"{rule.name} on {problem}: far out a step multiplies E MSPBE by the certificate's mean-square radius",
-        source=OURS,
-        check=partial(growth_is_the_radius, rule, problem),
-        rule=rule,
-    )
+    id_ = f"stability/{problem}/value/{rule.name}/growth"
+    says = f"{rule.name} on {problem}: far out a step multiplies E MSPBE by the certificate's mean-square radius"
+    return Claim(id_, says, OURS, partial(growth_is_the_radius, rule, problem), rule=rule)
 
 
 def growth_is_the_radius(rule: Rule, problem: str, setting: Setting, of_mean: bool = False) -> Finding:
@@ -109,14 +101,9 @@ def late_factor(curve: Floats) -> float:
 
 def large_ratios(rule: Rule) -> Claim:
     """ρ multiplies what a step does, and a step must shrink with it."""
-    return Claim(
-        id=f"stability/two_state/value/{rule.name}/large-rho",
-        says=f"{rule.name} on θ → 2θ: the largest stable α = β falls no faster than ρ^-{STEEPEST:g}",
-        source=OURS,
-        check=partial(stable_steps_last, rule),
-        rule=rule,
-        promise=Promise.STABLE,
-    )
+    id_ = f"stability/two_state/value/{rule.name}/large-rho"
+    says = f"{rule.name} on θ → 2θ: the largest stable α = β falls no faster than ρ^-{STEEPEST:g}"
+    return Claim(id_, says, OURS, partial(stable_steps_last, rule), rule=rule, promise=Promise.STABLE)
 
 
 def stable_steps_last(rule: Rule, setting: Setting) -> Finding:
@@ -150,12 +137,9 @@ def largest_stable(rule: Rule, ratio: int) -> float:
 
 def trajectory(rule: Rule, differs: bool, words: str) -> Claim:
     """Independent transitions and a trajectory, told apart by the exact radius."""
-    return Claim(
-        id=f"stability/two_state/value/trajectory/{rule.name}",
-        says=f"{rule.name} at α = 0.01, β = 0.2 on θ → 2θ: {words}",
-        source="ours: the paper assumes independent transitions",
-        check=partial(radii_differ, rule, differs),
-    )
+    id_ = f"stability/two_state/value/trajectory/{rule.name}"
+    says = f"{rule.name} at α = 0.01, β = 0.2 on θ → 2θ: {words}"
+    return Claim(id_, says, "ours: the paper assumes independent transitions", partial(radii_differ, rule, differs))
 
 
 def radii_differ(rule: Rule, differs: bool, setting: Setting) -> Finding:
@@ -174,12 +158,8 @@ def radii_differ(rule: Rule, differs: bool, setting: Setting) -> Finding:
 
 def kolter() -> Claim:
     """A bad state distribution ruins the fixed point itself."""
-    return Claim(
-        id="stability/kolter/bad-fixed-point",
-        says="on Kolter's states the TD fixed point itself is bad: its value error is over 10⁵ times the best",
-        source="Kolter 2011",
-        check=fixed_point_is_bad,
-    )
+    says = "on Kolter's states the TD fixed point itself is bad: its value error is over 10⁵ times the best"
+    return Claim("stability/kolter/bad-fixed-point", says, "Kolter 2011", fixed_point_is_bad)
 
 
 def fixed_point_is_bad(setting: Setting) -> Finding:

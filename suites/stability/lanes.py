@@ -88,29 +88,19 @@ class Watched:
 
 
 def bounded(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
+    id_ = f"{lanes.id}/bounded"
+    says = f"{lanes.rule.name} stays bounded on {lanes.problem} ({lanes.target}), below {GROWTH:g} times its start"
     return Claim(
-        id=f"{lanes.id}/bounded",
-        says=f"{lanes.rule.name} stays bounded on {lanes.problem} ({lanes.target}), below {GROWTH:g} times its start",
-        source=SOURCE,
-        needs=lanes.needs,
-        judge=few_grow,
-        rule=lanes.rule,
-        promise=Promise.STABLE,
-        profiles=profiles,
+        id_, says, SOURCE, needs=lanes.needs, judge=few_grow, rule=lanes.rule, promise=Promise.STABLE, profiles=profiles
     )
 
 
 def td_control(problem: str, target: str) -> Claim:
     """The same check on semi-gradient TD."""
     form = f"{target_class(target).form} semi-gradient TD".strip()
-    return Claim(
-        id=f"stability/control/{problem}/{target}/td",
-        says=f"{form} stays bounded on {problem}",
-        source=SOURCE,
-        needs=Watched(td, problem, target, TD_STEP[problem], TD_STEP[problem]).needs,
-        judge=few_grow,
-        control=True,
-    )
+    id_ = f"stability/control/{problem}/{target}/td"
+    needs = Watched(td, problem, target, TD_STEP[problem], TD_STEP[problem]).needs
+    return Claim(id_, f"{form} stays bounded on {problem}", SOURCE, needs=needs, judge=few_grow, control=True)
 
 
 def few_diverge(evidence: list[Lanes], setting: Setting, far: float = FAR) -> Finding:
@@ -134,15 +124,11 @@ few_grow = partial(few_diverge, far=GROWTH)
 def falls(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
     """The objective that the rule descends."""
     where = f"on {lanes.problem} ({lanes.target})"
+    id_ = f"{lanes.id}/falls"
+    says = f"{lanes.rule.name}'s objective falls to {lanes.fallen:g} of its start or less {where}"
+    judge = partial(objective_falls, target_class(lanes.target).objective, lanes.fallen)
     return Claim(
-        id=f"{lanes.id}/falls",
-        says=f"{lanes.rule.name}'s objective falls to {lanes.fallen:g} of its start or less {where}",
-        source=SOURCE,
-        needs=lanes.needs,
-        judge=partial(objective_falls, target_class(lanes.target).objective, lanes.fallen),
-        rule=lanes.rule,
-        promise=Promise.STABLE,
-        profiles=profiles,
+        id_, says, SOURCE, needs=lanes.needs, judge=judge, rule=lanes.rule, promise=Promise.STABLE, profiles=profiles
     )
 
 
