@@ -1,7 +1,5 @@
 """A rule is one formula, for floats, arrays and tensors: what it may use, and numpy's functions on all three."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import dis

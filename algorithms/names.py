@@ -1,7 +1,5 @@
 """Names: a package's own, imported when they are first asked for, and errors that suggest the nearest known one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Replay: a ring of transitions per lane, all lanes in one set of arrays [lanes, capacity, …]; named arrays."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ So J(x)ᵀp, J(x')ᵀTᵀt, the curvature Σ_j q_j ∇²f_j(x)w and J(x)ᵀq com
 All that is in fast/ takes these steps in less time; tests/algorithms/test_step.py holds it to them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

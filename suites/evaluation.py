@@ -2,8 +2,6 @@
 smaller variance. The paper gives no layout and no step sizes; ours are in docs/problems.md and below.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

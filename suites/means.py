@@ -3,8 +3,6 @@
 Claims of the gradients suite; transition by transition stands in `dgtd.suites.instrument.steps`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

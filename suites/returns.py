@@ -1,7 +1,5 @@
 """What lanes earned in a world, and how two learners' returns are judged: the suites of Figures 1 and 3 share it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every claim as a test, for those whose CI speaks pytest: `pytest --pyargs dgtd.suites`, with -p dgtd for options."""
 
-from __future__ import annotations
-
 import pytest
 
 from dgtd.harness.judging.claims import Claim

@@ -4,8 +4,6 @@ A lane's last sums are stacked as in the mlp engine, [x; x'; R], B rows of each;
 follows x' gets no cotangent. One sample is what the small engine does.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from dgtd.algorithms.fast import network_heads

@@ -6,8 +6,6 @@ is begun, so that what it needs stays in the cache. Measured at 4-64-64-80, batc
 times as fast as the mlp engine's own products.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The whole run of a torch engine on a finite problem: sample, step, project, snapshot, and date deaths."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

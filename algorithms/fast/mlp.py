@@ -12,8 +12,6 @@ A layer costs 12 in·out products per sample, and 3 in backprop. The first layer
 and 2 in backprop. One transition of one lane goes through the small engine's compiled pass instead (one_transition).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The module engine: lanes of any nn.Module take the steps of step.py, and agents of one's own network theirs."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 One transition a lane goes straight into θ and w. The directions of several are added up first, and then applied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 

@@ -4,8 +4,6 @@
 the mlp engine's stack of three; any other is plain backprop, with its next predictions from itself or a frozen copy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Unpack

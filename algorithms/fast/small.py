@@ -5,8 +5,6 @@ One transition a step on a small network is nearly all dispatch in torch; here t
 directions are single, and what a head adds up is double.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property

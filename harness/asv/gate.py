@@ -7,8 +7,6 @@ asv's own exit codes do not distinguish a regression from a failed build, and it
 has one exit code per outcome.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

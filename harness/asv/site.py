@@ -6,8 +6,6 @@ npm downloads them as packages. Without npm the site is left as asv made it, and
 its graphs.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

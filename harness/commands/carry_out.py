@@ -1,7 +1,5 @@
 """Run what is missing, with a bar, and say how to go on if somebody interrupts it."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterable, Iterator

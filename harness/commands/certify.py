@@ -1,7 +1,5 @@
 """`dgtd certify`: is this rule stable here, at these step sizes?"""
 
-from __future__ import annotations
-
 import typer
 
 from dgtd.algorithms.rules import find_rule

@@ -1,7 +1,5 @@
 """`dgtd curve`: what a rule does on average at every step, computed exactly; on request beside sampled lanes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

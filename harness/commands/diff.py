@@ -1,7 +1,5 @@
 """`dgtd diff`: what has changed between two reports, or between two ledgers."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, dataclass

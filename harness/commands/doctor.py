@@ -1,7 +1,5 @@
 """`dgtd doctor`: is everything here, and does it work?"""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

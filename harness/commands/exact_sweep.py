@@ -1,7 +1,5 @@
 """`dgtd sweep --exact`: the map of step sizes without seeds; with `--map`, rules × problems in classes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`dgtd figures`: the paper's figures on one page, each beside what the paper says of it and our verdicts."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`dgtd gate`: is one commit slower than another, or does it cost more?"""
 
-from __future__ import annotations
-
 import contextlib
 
 import typer

@@ -1,7 +1,5 @@
 """Commands by name, imported when one is asked for: their modules import torch and numba, which take seconds."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`dgtd problem list`, `dgtd problem show` and `dgtd problem check`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

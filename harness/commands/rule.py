@@ -1,7 +1,5 @@
 """`dgtd rule list` and `dgtd rule show`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer

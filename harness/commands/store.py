@@ -1,7 +1,5 @@
 """`dgtd store`: copy the file of results, check it, say what is in it, and remove what was left beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

@@ -1,7 +1,5 @@
 """`dgtd sweep`: one rule on one problem over α × β/α, the best by a rule stated beforehand, judged on fresh seeds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

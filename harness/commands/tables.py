@@ -4,8 +4,6 @@ Where the columns are too many for the width, a table of numbers is printed in b
 column again; a table of texts is printed line by line, one record below the other.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Collection, Iterator
 from typing import Any

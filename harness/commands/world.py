@@ -1,7 +1,5 @@
 """`dgtd world list` and `dgtd world show`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Laws of cost: exact laws, solved from a few sizes and checked on the rest, growth of time, and ratios of times."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Sequence

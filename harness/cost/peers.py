@@ -3,8 +3,6 @@
 Every maker takes a Network and returns a Step on random data, so that one check can compare them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

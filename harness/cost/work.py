@@ -4,8 +4,6 @@ torch's own FLOP counter knows matrix products only. Here everything else counts
 touches the elements of every tensor it is given and of every tensor it returns (an `out=` tensor is both).
 """
 
-from __future__ import annotations
-
 import weakref
 from collections import Counter
 from collections.abc import Callable

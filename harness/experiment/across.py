@@ -1,7 +1,5 @@
 """All problems of a comparison at once: each lane's area as a share of its start, over problems with equal weight."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """A claim: a sentence with an id and a source, and an exact check, or the runs it needs and how they are judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

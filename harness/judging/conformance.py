@@ -3,8 +3,6 @@
 Every promise of a rule is tried on small exact problems, with a guess at the slip.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import Any

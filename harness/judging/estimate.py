@@ -1,7 +1,5 @@
 """What a ledger would cost: runs and jobs that are not stored, and core-hours from what similar ones took."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The ledger: every claim with its verdict, its evidence, and the command that repeats it."""
 
-from __future__ import annotations
-
 import functools
 import shlex
 from collections.abc import Callable, Iterable

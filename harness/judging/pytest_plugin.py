@@ -1,7 +1,5 @@
 """The suites' options for pytest: `pytest -p dgtd --pyargs dgtd.suites --dgtd-suite cost`. It never loads by itself."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -8,8 +8,6 @@ S = y₀ + … + y_{n−1}, X = E[yyᵀ], U = E[Syᵀ], and Q whose symmetric pa
 so n steps are the power of a matrix: about log₂ n squarings. There is no Γ here: the ball would make it nonlinear.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

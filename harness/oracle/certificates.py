@@ -12,8 +12,6 @@ every path shrinks and the second moment explodes. By default transitions are i.
 on θ → 2θ at α = 0.01, β = 0.2 GTD2 is stable on independent transitions and diverges along a trajectory.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property

@@ -4,8 +4,6 @@ Nothing here uses a formula of the modules it checks: values by iteration, visit
 by least squares, Err by a general optimiser, second moments by Kronecker products of one-step matrices.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -7,8 +7,6 @@ missing   the same share after n steps of β from w = 0 while θ stands still: w
 abscissa  the largest real part of the eigenvalues of the mean update's Jacobian in (θ, w): above 0 the point repels
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Slow, and obviously what the paper says. Claims and tests hold engines and store
 target's T and t with them, and nothing else: no fused pass, no shift on tensors, no compiled loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

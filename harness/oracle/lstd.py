@@ -8,8 +8,6 @@ A cancels in the objective: n·E MSPBE → tr(C⁻¹Σ). That is the first order
 starts near the solution is below it for a while.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Metrics of predictions: computed exactly from the problem itself, for many lanes at once; scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -6,8 +6,6 @@ error, D-MSPBE, …) is a quadratic form of θ, and so its expectation is known 
 average.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,8 +5,6 @@ one path for all. With the engines it shares the rule, the target and a network'
 torch.func, and means are sums over the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A problem: a FiniteMDP, where it comes from, and its distributional lift."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property

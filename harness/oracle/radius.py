@@ -6,8 +6,6 @@ below λ. For the lower bound, the range of the Perron matrix is invariant under
 radius ≥ λ. The mean also proves radius ≥ (radius of E[M])².
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

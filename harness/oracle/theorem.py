@@ -1,7 +1,5 @@
 """Theorem 1 as numbers: how far a rule's exact mean update is from the theorem's. Used by suite and battery."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """CartPole, compiled: gymnasium's physics to the last bit (Barto, Sutton, Anderson 1983), starts by lane."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Any environment of gymnasium with discrete actions and a vector to observe: `gym:Acrobot-v1`."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 import warnings

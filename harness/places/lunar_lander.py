@@ -1,7 +1,5 @@
 """LunarLander: gymnasium's own, with what it does not say of itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from dgtd.harness.places.gym import info

@@ -9,8 +9,6 @@ returns         where returns lie, for the atoms of return distributions
 identity        what decides its numbers, beside our own code: runs are stored under it
 """
 
-from __future__ import annotations
-
 from dgtd.harness.oracle.problem import Problem
 from dgtd.harness.places.world import WorldInfo, find_world, is_world
 from dgtd.harness.plugins import find_problem

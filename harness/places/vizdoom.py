@@ -4,8 +4,6 @@ The paper's network begins with three convolutions. Ours are fully connected, so
 part of the grey frame where monsters are seen, as means of blocks. One step is four tics.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import chdir

@@ -1,7 +1,5 @@
 """What a world is, and worlds by name: `cartpole-v0`, `vizdoom-defend-the-center`, `gym:Acrobot-v1`."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import sys

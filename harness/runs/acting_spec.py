@@ -1,7 +1,5 @@
 """How a learner acts in a world, as frozen data: an agent's replay and exploration, or policy iteration."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """A SQLite file of ours: opened without harm to anybody else's, written in transactions, its errors in words."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3

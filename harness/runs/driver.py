@@ -1,7 +1,5 @@
 """From specifications to stored lanes: expected − stored, run anywhere, written here."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable

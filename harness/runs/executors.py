@@ -1,7 +1,5 @@
 """Who runs the cohorts: this process, a pool of processes, or a Dask cluster. Same specification, same numbers."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -4,8 +4,6 @@ A finite problem is its arrays, so a plug-in that changes a reward is another pr
 is its coefficients at the problem's ratios; any other is its source with all that it uses. Our own code is its sources.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

@@ -1,7 +1,5 @@
 """What ends a piece of Python early: a limit on its time, or Ctrl-C, SIGTERM and SIGHUP, which mean one thing."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import faulthandler

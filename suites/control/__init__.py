@@ -4,8 +4,6 @@ ci decides what can be decided in a minute: the updates, and that an agent earns
 are in the full and paper profiles, and are findings about a figure (`dgtd.suites.control.figure_three`).
 """
 
-from __future__ import annotations
-
 from dgtd.algorithms.rule import Rule
 from dgtd.harness.judging.claims import Claim
 from dgtd.suites.control import (

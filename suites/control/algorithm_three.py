@@ -4,8 +4,6 @@ Nothing of ours is used but the engine under test. The network, its law, F((z_j 
 `floor`) and both updates are written out here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

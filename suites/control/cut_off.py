@@ -1,7 +1,5 @@
 """An episode that is cut off is not over: what agents believe on the treadmill, where the truth is 1/(1 − γ)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

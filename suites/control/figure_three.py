@@ -5,8 +5,6 @@ installed has no claims. The full profile uses rates that `dgtd.suites.control.s
 sweeps itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Agents learn on CartPole-v0: they earn more than random actions do. Decided in a minute, so it is in ci."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

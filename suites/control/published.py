@@ -1,7 +1,5 @@
 """Agents make the published updates: their directions are the gradients of the published losses, by autograd."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

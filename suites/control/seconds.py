@@ -4,8 +4,6 @@ Exact counts of a step's work are in the suite `cost`. A replayed batch is one c
 this is time: two agents in turn, in one process, not in ci.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

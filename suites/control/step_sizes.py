@@ -1,7 +1,5 @@
 """How large β may be where w climbs by SGD: exactly with θ held still, and in lanes that learn. Part of `control`."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

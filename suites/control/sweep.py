@@ -6,8 +6,6 @@
 What it finds is written into the panels of `dgtd.suites.control.figure_three`, by hand: they are four numbers.
 """
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an agent does with a batch: update its weights and renew its frozen copy. Part of `control`."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

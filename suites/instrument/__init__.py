@@ -1,7 +1,5 @@
 """The instrument: engines take the steps of the algorithm, lanes follow their expectation, the oracle is exact."""
 
-from __future__ import annotations
-
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2, tdrc
 from dgtd.harness.judging.claims import Claim

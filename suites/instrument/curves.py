@@ -4,8 +4,6 @@ What a single step does is checked in `steps`, exactly. This sees what many step
 averages, schedules and the order of the two transitions of Mirror-Prox.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial

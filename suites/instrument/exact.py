@@ -1,7 +1,5 @@
 """What the harness calls exact, against enumeration, optimisers and closed forms."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

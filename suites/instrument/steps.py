@@ -1,7 +1,5 @@
 """Directions and loops of every engine, against the algorithm written out with explicit Jacobians and Hessians."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial

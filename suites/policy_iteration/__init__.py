@@ -4,8 +4,6 @@ ci decides what can be decided in a minute. What the paper says of Figure 1 is i
 (`dgtd.suites.policy_iteration.figure_one`), as findings.
 """
 
-from __future__ import annotations
-
 from dgtd.algorithms.rule import Rule
 from dgtd.harness.judging.claims import Claim
 from dgtd.suites.policy_iteration import evaluation, every_step, figure_one

@@ -1,7 +1,5 @@
 """A policy is evaluated as it is frozen, evaluation has the right fixed point, and TDC learns: decided in a minute."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Policy iteration whose policy is never frozen: a control of what is frozen, and a finding on what freezing earns."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

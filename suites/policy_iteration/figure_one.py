@@ -4,8 +4,6 @@ The paper gives neither step sizes nor activation, replay or length. So every ru
 that a search chose for it (`dgtd.suites.policy_iteration.search`), on lanes that the search has not seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

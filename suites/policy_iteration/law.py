@@ -4,8 +4,6 @@ A lane's last evaluation is carried to its end: what is learnt by then is of the
 very policy, with its exploration, is followed from the same state and action many times.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

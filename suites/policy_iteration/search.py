@@ -11,8 +11,6 @@ these is its setting. What was found is data, in search.json; two commands find 
 The first run of these names the finalists, whose lanes are run by the second.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """A finite CartPole, from the physics: what evaluation of a frozen policy on CartPole has for an exact answer."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Boyan's chain, the random walks and Collision."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

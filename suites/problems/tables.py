@@ -1,7 +1,5 @@
 """Problems of any size: random MDPs, the grid world of Figure 2, and gymnasium's toy-text tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Worlds for the suite `control`: one whose answer is known, and two that lie about how an episode ended."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Proposition 2: the averaged, projected linear iterate has Err = O(n^-½). With the step and the bound corrected."""
 
-from __future__ import annotations
-
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2
 from dgtd.harness.judging.claims import Claim

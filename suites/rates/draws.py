@@ -5,8 +5,6 @@ both fields are of one transition, they are correlated: at θ*, where w = 0, the
 same transition does not average it away. The mean update then rests elsewhere, at a distance in proportion to the step.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

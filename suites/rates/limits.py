@@ -7,8 +7,6 @@ With steps that are held constant the start is forgotten like 1/n², and what is
 With the proposition's steps, α ∝ n^-½, the start and the noise both fall like 1/n.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

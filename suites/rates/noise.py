@@ -4,8 +4,6 @@ From 0 the median Err at n = 10⁴ and 10⁵ is that of the run without noise to
 exponents of `sampled` too. Here it has Err = 0, and how large Err must be is exact (harness/oracle/averages.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -10,8 +10,6 @@ n^-½. The squares fall like 1/(αn)², which is n^-1. Noise in w̄ reaches the 
 n^-1.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ At these horizons Err is that of the run without noise to a few per cent: its ex
 forgotten and of the ball's slack (`parts`). What of it is noise is sampled where there is nothing else (`noise`).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any

@@ -8,8 +8,6 @@ The bound is of MSPBE, half of which Err bounds. The averaged iterate is nearly 
 not Gaussian, so the coverage is measured.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

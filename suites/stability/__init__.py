@@ -1,7 +1,5 @@
 """Off-policy stability: where semi-gradient TD diverges, GTD2 and TDC must not, and their objective must fall."""
 
-from __future__ import annotations
-
 from dgtd.algorithms.rule import Promise, Rule
 from dgtd.algorithms.rules import gtd2, td, tdc, tdrc
 from dgtd.harness.judging.claims import Claim

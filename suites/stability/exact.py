@@ -3,8 +3,6 @@
 Nothing here is sampled.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

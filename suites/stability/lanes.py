@@ -1,7 +1,5 @@
 """Lanes on the counterexamples: they stay bounded, their objective falls, and the certificate says the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Linear in the problem's features: the whole loop compiled."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Networks on a finite problem: layers in the compiled loop, or in torch where they are large, and users' modules."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

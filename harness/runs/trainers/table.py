@@ -1,7 +1,5 @@
 """What every trainer on a finite problem shares: where lanes start, and what is measured of their predictions."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The protocol of everything that runs lanes, and the one loop that runs it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import lru_cache
