@@ -6,21 +6,12 @@ are in the full and paper profiles, and are findings about a figure (`dgtd.suite
 
 from dgtd.algorithms.rule import Rule
 from dgtd.harness.judging.claims import Claim
-from dgtd.suites.control import (
-    algorithm_three,
-    cut_off,
-    figure_three,
-    learning,
-    published,
-    seconds,
-    step_sizes,
-    updates,
-)
+from dgtd.suites.control import algorithm_three, cut_off, figure_three, learning, published, seconds
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the paper's agents; a user's rule is held to Algorithm 3's form by the suite `gradients`."""
     if rule is not None:
         return []
-    parts = (published, algorithm_three, learning, updates, cut_off, step_sizes, seconds, figure_three)
-    return [claim for part in parts for claim in part.claims()]
+    made = [*published.claims(), *algorithm_three.claims(), *learning.claims(), *published.updates()]
+    return [*made, *cut_off.claims(), *learning.step_sizes(), *seconds.claims(), *figure_three.claims()]

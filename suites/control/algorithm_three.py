@@ -19,7 +19,7 @@ from dgtd.algorithms.streams import generator, generators
 from dgtd.algorithms.targets import CdfTarget
 from dgtd.harness.judging.claims import Claim, Setting
 from dgtd.harness.judging.verdicts import Finding, exactly, largest
-from dgtd.suites.control.updates import ACTIONS, HIDDEN, INPUTS, LANES, transitions
+from dgtd.suites.control.published import ACTIONS, HIDDEN, INPUTS, LANES, transitions
 
 SOURCE = "paper, Algorithm 3"
 EXACT = 1e-12

@@ -1,16 +1,29 @@
-"""Agents learn on CartPole-v0: they earn more than random actions do. Decided in a minute, so it is in ci."""
+"""Agents learn on CartPole-v0: they earn more than random actions do. Decided in a minute, so it is in ci.
+
+And how large β may be there, where w climbs by SGD: exactly with θ held still, and in lanes that learn.
+"""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
+import torch
 
+from dgtd.algorithms import rules
+from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.fast.replayed import ReplayEngine
+from dgtd.algorithms.replay import Transitions
+from dgtd.algorithms.stepping import Sgd
+from dgtd.algorithms.streams import generator, generators
+from dgtd.algorithms.targets import CdfTarget, Target, ValueTarget
 from dgtd.harness.experiment.search import agent_learner, run_spec
 from dgtd.harness.judging.claims import Claim, Need, Setting
 from dgtd.harness.judging.statistics import exponential, mean_interval
-from dgtd.harness.judging.verdicts import Finding, below
+from dgtd.harness.judging.verdicts import Finding, below, exactly, largest
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import Request
-from dgtd.suites.control.published import AGENTS
+from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.suites.control.published import AGENTS, transitions
 from dgtd.suites.returns import final_returns
 
 SOURCE = "Algorithm 3; Figure 3"
@@ -39,8 +52,9 @@ def learns(name: str, deaf: bool = False) -> Claim:
     )
 
 
-def lanes_of(name: str, world: str, setting: Setting) -> list[Need]:
-    made = agent_learner(name, world, alpha=RATE, cohort=LANES, explore_steps=EXPLORE, batch=BATCH)
+def lanes_of(name: str, world: str, setting: Setting, **other: Any) -> list[Need]:
+    """Other: another β than an agent's own, or a value in place of a law."""
+    made = agent_learner(name, world, alpha=RATE, cohort=LANES, explore_steps=EXPLORE, batch=BATCH, **other)
     return [Request(run_spec(world, made, STEPS, setting.seed, "control"), LANES)]
 
 
@@ -50,3 +64,102 @@ def earns_enough(trials: list[Lanes], setting: Setting) -> Finding:
     ratio = exponential(mean_interval(np.log(LEARNS) - np.log(np.maximum(final, 1.0)), setting.false_alarm))
     earned = LEARNS / ratio.estimate
     return below(ratio, 1.0, setting.false_alarm, f"{LEARNS:g} over the returns' geometric mean, {earned:.1f}")
+
+
+# ---------------------------------------------------------------------- how large β may be where w climbs by SGD
+
+RULE = "greedy_gq(0.5)"
+TARGETS: dict[str, Target] = {"value": ValueTarget(), "cdf": CdfTarget(0, 10, 7)}
+POWERS, CLIMBS, EXACT = 400, 30, 1e-6
+SHARES = (1.9, 2.1)  # of 1/λ_max: below and above the largest β
+LARGE = 1.0
+BOUND = 1.0  # of ‖w‖. At β = 0.01 lanes end near 0.2; looked at on root seed 103
+DECADES = 1.0  # ‖w‖ counts as at most ten times the bound: some lanes overflow, and one such would be the mean
+BETA = Acting.beta
+
+
+def step_sizes() -> list[Claim]:
+    """The threshold, then lanes on either side of it."""
+    made = [
+        Claim(
+            id=f"control/{RULE}/{target}/w-threshold",
+            says=f"with θ held still, w of {RULE} ({target}) by SGD shrinks below β = 2/λ_max(E[φφᵀ]) and grows above",
+            source=SOURCE,
+            check=partial(threshold_error, target),
+        )
+        for target in TARGETS
+    ]
+    lanes = [
+        (PLACE, "cdf", BETA, f"w of distributional {RULE} stays below {BOUND:g} at β = {BETA:g}", False),
+        ("control", "cdf", LARGE, f"it does at β = {LARGE:g}, too", True),
+        ("control", "value", BETA, f"it does without a distribution, at β = {BETA:g}", True),
+    ]
+    return made + [
+        Claim(
+            id=f"control/{place}/{RULE}/{target}/beta-{beta:g}/w-bounded",
+            says=f"{says} ({STEPS:,} steps of {PLACE})",
+            source=SOURCE,
+            needs=partial(lanes_of, RULE, PLACE, target=target, beta=beta),
+            judge=stays_small,
+            control=control,
+        )
+        for place, target, beta, says, control in lanes
+    ]
+
+
+# ---------------------------------------------------------------------- θ held still
+
+
+def threshold_error(target: str, setting: Setting) -> Finding:
+    """The rate at which two w come together or part, against |1 − βλ_max|, on either side of the threshold."""
+    rng = generator(setting.seed, suite="control", threshold=target)
+    drawn = transitions(rng)
+    rule, sizes = rules.find_rule(RULE), (drawn.x.shape[-1], 6, 5)
+    engine = ReplayEngine(rule, sizes, TARGETS[target], dtype=torch.float64, actions=2, activation="tanh")
+    theta = engine.start(generators(setting.seed, range(len(drawn.x)), suite="control", threshold=target))
+    largest_eigenvalue, gap = steepest(engine, theta, drawn, rng.normal(size=theta.shape))
+    worst, rates = 0.0, []
+    for share in SHARES:
+        beta = share / largest_eigenvalue
+        start = rng.normal(size=theta.shape)
+        ends = [climbed(engine, theta, drawn, w, beta) for w in (start, start + gap)]
+        rates.append(np.linalg.norm(ends[1] - ends[0], axis=1) ** (1 / CLIMBS))
+        worst = largest(worst, np.abs(rates[-1] - abs(1 - share)))
+    words = (
+        f"per step w's distance changes by {rates[0].max():.3f} at β = {SHARES[0]:g}/λ_max and {rates[1].min():.3f} at "
+        f"{SHARES[1]:g}/λ_max; the threshold is β = {2 / largest_eigenvalue.max():.3g}; off by {worst:.1e}"
+    )
+    return exactly(worst, EXACT, words)
+
+
+def steepest(engine: ReplayEngine, theta: Floats, drawn: Transitions, w: Floats) -> tuple[Floats, Floats]:
+    """λ_max [lanes] of E[φφᵀ], and its direction: by repeating w ↦ G_w(0) − G_w(w), which is linear in w."""
+    at_zero = engine.gradients(theta, np.zeros_like(w), drawn)[1].copy()  # the engine uses its arrays again
+    size = np.zeros(len(w))
+    for _ in range(POWERS):
+        w = w / np.linalg.norm(w, axis=1, keepdims=True)
+        w = at_zero - engine.gradients(theta, w, drawn)[1]
+        size = np.linalg.norm(w, axis=1)
+    return size, w / size[:, None]
+
+
+def climbed(engine: ReplayEngine, theta: Floats, drawn: Transitions, w: Floats, beta: Floats) -> Floats:
+    w = w.copy()
+    optimiser = Sgd(beta, w)
+    for _ in range(CLIMBS):
+        optimiser.step(w, -engine.gradients(theta, w, drawn)[1])
+    return w
+
+
+# ---------------------------------------------------------------------- lanes that learn
+
+
+def stays_small(trials: list[Lanes], setting: Setting) -> Finding:
+    """The last ‖w‖ of every lane, in decades; where w is not finite, it counts as the most that is counted."""
+    last = trials[0].of("w_norm")[-1]
+    with np.errstate(invalid="ignore"):
+        decades = np.log10(np.where(last < BOUND * 10**DECADES, last, BOUND * 10**DECADES) / BOUND)
+    lost = int((~np.isfinite(last)).sum())
+    middle = np.median(np.where(np.isfinite(last), last, np.inf))
+    words = f"decades of ‖w‖ above {BOUND:g}, at most {DECADES:g} a lane; median {middle:.3g}, {lost} overflowed"
+    return below(mean_interval(decades, setting.false_alarm), 0.0, setting.false_alarm, words)

@@ -26,8 +26,7 @@ from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
 from dgtd.suites.control.learning import LEARNS
-from dgtd.suites.policy_iteration.every_step import EveryStep
-from dgtd.suites.policy_iteration.figure_one import SOURCE
+from dgtd.suites.policy_iteration.figure_one import SOURCE, EveryStep
 from dgtd.suites.policy_iteration.search import V0, chosen, shown
 from dgtd.suites.returns import final_returns
 

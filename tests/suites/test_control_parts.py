@@ -8,7 +8,7 @@ from dgtd.algorithms.streams import lane_streams
 from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.verdicts import Verdict
 from dgtd.harness.places.world import find_world
-from dgtd.suites.control import cut_off, seconds, step_sizes
+from dgtd.suites.control import cut_off, learning, seconds
 from tests.suites.test_judges import line, trial
 
 SETTING = Setting("ci", 0, 1e-6)
@@ -42,7 +42,7 @@ def test_beliefs_are_held_against_the_truth(believed, verdict):
 )
 def test_w_that_overflowed_is_large(last, verdict):
     w = line(0.0, last) * np.exp(0.1 * np.random.default_rng(0).normal(size=64))
-    found = step_sizes.stays_small([trial(w_norm=w)], SETTING)
+    found = learning.stays_small([trial(w_norm=w)], SETTING)
     assert found.verdict is verdict
     assert f"{0 if np.isfinite(last) else 64} overflowed" in found.words
 
@@ -50,13 +50,13 @@ def test_w_that_overflowed_is_large(last, verdict):
 def test_one_lane_that_overflowed_does_not_decide_for_all():
     w = line(0.0, 0.2)
     w[-1, 0] = np.nan
-    assert step_sizes.stays_small([trial(w_norm=w)], SETTING).verdict is PASS
+    assert learning.stays_small([trial(w_norm=w)], SETTING).verdict is PASS
 
 
-@pytest.mark.parametrize("target", step_sizes.TARGETS)
+@pytest.mark.parametrize("target", learning.TARGETS)
 def test_a_batch_whose_w_feels_half_of_itself_is_seen(target, monkeypatch):
     """G_w that is not linear in w: the threshold of its slope is another one."""
-    assert step_sizes.threshold_error(target, SETTING).verdict is PASS
+    assert learning.threshold_error(target, SETTING).verdict is PASS
     right = ReplayEngine.gradients
 
     def wrong(self, theta, w, drawn, frozen=None):
@@ -64,7 +64,7 @@ def test_a_batch_whose_w_feels_half_of_itself_is_seen(target, monkeypatch):
         return g_theta, g_w, health
 
     monkeypatch.setattr(ReplayEngine, "gradients", wrong)
-    assert step_sizes.threshold_error(target, SETTING).verdict is FAIL
+    assert learning.threshold_error(target, SETTING).verdict is FAIL
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.5, PASS), (3.0, FAIL), (2.0, INCONCLUSIVE)])

@@ -8,8 +8,7 @@ from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.verdicts import Verdict
 from dgtd.harness.runs.trainers.policy_iteration import Iterating
 from dgtd.harness.runs.trainers.trainer import train
-from dgtd.suites.policy_iteration import every_step
-from dgtd.suites.policy_iteration.every_step import EveryStep, both, earns_more, returns
+from dgtd.suites.policy_iteration.figure_one import EveryStep, both, every_step, frozen_earns_more, returns
 from dgtd.suites.policy_iteration.search import V0
 from dgtd.suites.returns import final_returns
 from tests.suites.test_figure_one import lanes
@@ -35,10 +34,10 @@ def test_who_earns_more_is_told():
     for high, verdict in ((100, Verdict.PASS), (20, Verdict.FAIL), (50, Verdict.INCONCLUSIVE)):
         trial = lanes(np.full(10, high), 1.0, 30)
         others = np.random.default_rng(3).normal(50, 1.0, size=30)
-        assert earns_more([trial, others[:10], others[10:]], SETTING).verdict is verdict
+        assert frozen_earns_more([trial, others[:10], others[10:]], SETTING).verdict is verdict
 
 
 def test_both_have_the_same_lanes():
     frozen, *jobs = both("tdc", SETTING)
     assert (frozen.seeds, len(jobs)) == (30, 3)
-    assert all(claim.figure for claim in every_step.claims())
+    assert all(claim.figure for claim in every_step())

@@ -13,15 +13,15 @@ from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.verdicts import Verdict
 from dgtd.harness.oracle import mdp, metrics, objectives, saddle
 from dgtd.suites import instrument
-from dgtd.suites.control import algorithm_three, published, updates
+from dgtd.suites.control import algorithm_three, published
 from dgtd.suites.convergence import planted
 from dgtd.suites.instrument import curves, exact, steps
 from dgtd.suites.rates import tails
 
 SETTING = Setting("ci", 0)
-CLAIMS = {claim.id: claim for part in (instrument, updates, algorithm_three) for claim in part.claims()} | {
-    "rates/expected-bound/gaussian": tails.gaussian()
-}
+CLAIMS = {
+    claim.id: claim for made in (instrument.claims, published.updates, algorithm_three.claims) for claim in made()
+} | {"rates/expected-bound/gaussian": tails.gaussian()}
 
 
 def verdict(name):
