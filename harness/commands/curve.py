@@ -1,4 +1,7 @@
-"""`dgtd curve`: what a rule does on average at every step, computed exactly; on request beside sampled lanes."""
+"""`dgtd curve` and `dgtd certify`: what is exactly true of a rule on a problem.
+
+The expected learning curve, on request beside sampled lanes; and whether the rule is stable at these step sizes.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +10,12 @@ import numpy as np
 import typer
 from scipy import stats
 
+from dgtd.algorithms.rules import find_rule
 from dgtd.harness.commands.carry_out import carried_out
 from dgtd.harness.commands.options import INTERRUPTED, Where, path_option, runs_lanes
 from dgtd.harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
 from dgtd.harness.experiment.agreement import standard_errors_away
+from dgtd.harness.oracle.certificates import certify as compute
 from dgtd.harness.oracle.lstd import Lstd, lstd
 from dgtd.harness.oracle.moments import Expected, Moments
 from dgtd.harness.plugins import find_problem
@@ -24,12 +29,8 @@ Plot = path_option("--plot", "Draw the curves to this file (png, pdf or svg).")
 DRAWN = 60  # lanes of the cloud
 # √E[metric²], in words.
 TITLES = {
-    "rmspbe": "RMSPBE",
-    "rmsve": "value error",
-    "size": "RMS value",
-    "rdmspbe": "√D-MSPBE",
-    "cramer": "Cramér distance",
-}
+    "rmspbe": "RMSPBE", "rmsve": "value error", "size": "RMS value", "rdmspbe": "√D-MSPBE", "cramer": "Cramér distance",
+}  # fmt: skip
 
 
 @runs_lanes
@@ -77,12 +78,9 @@ def curve(
         cloud = _lanes(Request(spec, lanes), where)
         if cloud is None:
             return INTERRUPTED
-    words = {
-        "rule": update.name,
-        "problem": world.name,
-        "target": target if target == "value" else f"cdf, {atoms} atoms, {projection}",
-        "alpha": alpha,
-        "beta": beta,
+    form = target if target == "value" else f"cdf, {atoms} atoms, {projection}"
+    words = {"rule": update.name, "problem": world.name, "target": form, "alpha": alpha, "beta": beta}
+    words |= {
         "sampling": "trajectory" if trajectory else "iid",
         "iterate": "average" if average else "last",
         "algorithm": "mirror-prox" if mirror_prox else "plain",
@@ -192,3 +190,49 @@ def _plot(found: Expected, cloud: Lanes | None, least_squares: Lstd | None, word
 
     panels = tuple(panel(name) for name in found.names if name != "size")
     save_as(Figure(path.stem, "Exact learning curve", _title(words), panels), path)
+
+
+# ---------------------------------------------------------------------- certificates
+
+
+LYAPUNOV = "growth per step of almost every path, 99.9 % interval; above 0, paths diverge"
+
+
+def certify(
+    rule: str = typer.Argument(help="A rule, as in 'gtd2' or 'greedy_gq(0.5)'."),
+    problem: str = typer.Option(..., help="A problem, as in 'baird'."),
+    alpha: float = typer.Option(..., help="Step size of θ."),
+    beta: float = typer.Option(..., help="Step size of w."),
+    target: str = typer.Option("value", help="value, or cdf for the distributional lift."),
+    atoms: int = typer.Option(21, help="Atoms of the lift."),
+    projection: str = typer.Option("cramer", help="Off-grid handling of the lift: cramer, nearest or floor."),
+    trajectory: bool = typer.Option(False, help="One second moment per state: exact along trajectories."),
+    seed: int = typer.Option(0, help="Seed of the products behind the Lyapunov interval."),
+    as_json: bool = AsJson,
+) -> None:
+    """Stable, marginal, heavy-tailed or diverging: the exact mean and mean square, and the Lyapunov exponent."""
+    update, world = find_rule(rule), find_problem(problem)
+    if world.network is not None:
+        raise ValueError(f"problem {problem!r} has a nonlinear predictor: no certificate exists for it")
+    found = compute(
+        update, world.mdp, world.target(target, atoms, projection), alpha, beta, trajectory=trajectory, seed=seed
+    )
+    if as_json:
+        asked = {"rule": update.name, "problem": world.name, "target": target, "alpha": alpha, "beta": beta}
+        answer = {"class": str(found.kind), "stable": found.stable, "sampling": "trajectory" if trajectory else "iid"}
+        print_json(asked | vars(found) | answer)
+        return
+    form = target if target == "value" else f"cdf, {atoms} atoms, {projection}"
+    say(f"{update.name} on {world.name} ({form}), α = {alpha:g}, β = {beta:g}: {str(found.kind).upper()}")
+    low, high = found.mean_square_bracket
+    kind = "one second moment per state: exact along trajectories" if trajectory else "exact for i.i.d. transitions"
+    print_table(
+        "",
+        ["quantity", "value", "what it says"],
+        [
+            ["mean abscissa", f"{found.mean_abscissa:.6g}", "of (E[M] − I)/α: below 0, the mean decays"],
+            ["mean radius", f"{found.mean_radius:.9f}", "of E[M]"],
+            ["mean-square radius", f"{low:.9f} … {high:.9f}", f"of E[M⊗M], {kind}; below 1, second moments shrink"],
+            ["Lyapunov exponent", " … ".join(f"{x:.3g}" for x in found.lyapunov), LYAPUNOV],
+        ],
+    )

@@ -7,13 +7,13 @@ import typer
 
 from dgtd.harness.commands.output import Command
 
-# name → (what it is in its module, its one line of help). Those with an `app` have commands of their own.
+# name → (what it is in its module, its one line of help). A Typer has commands of its own.
 COMMANDS = {
     "new": ("app", "A rule, problem, trainer or suite to start from."),
-    "problem": ("app", "Problems: finite MDPs with features, policies and exact values."),
-    "rule": ("app", "Rules."),
+    "problem": ("problems", "Problems: finite MDPs with features, policies and exact values."),
+    "rule": ("rules", "Rules."),
     "store": ("app", "The file that results live in."),
-    "world": ("app", "The worlds that agents act in."),
+    "world": ("worlds", "The worlds that agents act in."),
     "compare": ("compare", "Compare rules and their distributional forms on problems, or agents in worlds."),
     "sweep": ("sweep", "Sensitivity to step sizes; the chosen ones are run again on fresh seeds."),
     "suite": ("suite", "Judge the claims of a suite, or of all."),
@@ -28,7 +28,10 @@ COMMANDS = {
     "doctor": ("doctor", "Is everything here that a run needs?"),
     "gate": ("gate", "Measure two commits by asv, in turns."),
 }
-MODULES = {"explain": "suite", "runs": "run"}  # where the module has another name
+# Where the module has another name.
+MODULES = {
+    "explain": "suite", "runs": "run", "certify": "curve", "rule": "known", "problem": "known", "world": "known",
+}  # fmt: skip
 
 
 class Lazily(typer.core.TyperGroup):
