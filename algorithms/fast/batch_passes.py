@@ -14,12 +14,11 @@ import numpy as np
 from numba import types
 
 from dgtd.algorithms.checks import Floats, Integers
-from dgtd.algorithms.fast import batch_heads
-from dgtd.algorithms.fast.batch_heads import Setup, Steps
+from dgtd.algorithms.fast import network_heads
 from dgtd.algorithms.fast.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, helper, inlined
 from dgtd.algorithms.fast.elementary import sigmoid
 from dgtd.algorithms.fast.kernels import RuleFunction, Samples
-from dgtd.algorithms.fast.network_heads import Atoms
+from dgtd.algorithms.fast.network_heads import Atoms, Setup, Steps
 from dgtd.algorithms.fast.network_kernels import RELU, SOFTPLUS, TANH, apply_activation
 from dgtd.algorithms.fast.tiles import product
 from dgtd.algorithms.replay import Transitions
@@ -170,7 +169,7 @@ def _gradients(theta, w, boot, x, x_next, steps, net, setup, data, rule, atoms, 
     for lane in range(theta.shape[0]):
         _enter(x[lane], x_next[lane], net, h)
         _forward(theta[lane], w[lane], boot[lane], net, setup, h, a, slope, bend)
-        if not batch_heads.at_the_head(lane, y, steps, setup, data, rule, atoms, top):
+        if not network_heads.at_the_heads(lane, y, steps, setup, data, rule, atoms, top):
             health[lane] = np.nan
         _backward(theta[lane], w[lane], net, whole, curvature, h, slope, bend, c, turned, g_theta[lane], g_w[lane])
 

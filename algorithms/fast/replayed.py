@@ -13,7 +13,7 @@ import torch
 from torch.func import functional_call, vmap
 
 from dgtd.algorithms.checks import Floats
-from dgtd.algorithms.fast import acting, batch_heads, network_heads
+from dgtd.algorithms.fast import acting, network_heads
 from dgtd.algorithms.fast.activations import ACTIVATIONS
 from dgtd.algorithms.fast.batch_passes import BatchPass
 from dgtd.algorithms.fast.compiled_loop import rule_as_data
@@ -63,7 +63,7 @@ class ReplayEngine(MlpEngine):
         if isinstance(target, CdfTarget):
             head, support = network_heads.CDF + self.pinned, target.support
         whole = self.uses_w or self.follows
-        self.setup = batch_heads.Setup(head, self.actions, metric == "kl", rule.curvature, whole, support)
+        self.setup = network_heads.Setup(head, self.actions, metric == "kl", rule.curvature, whole, support)
         self.stack = acting.Stack(
             np.array(self.sizes), ACTIVATIONS.index(self.activation_name), head, self.actions, support
         )

@@ -130,7 +130,7 @@ AGENTS = (
     ),
     Mutant(
         "control: KL's cotangent is not differenced",
-        "algorithms/fast/batch_heads.py",
+        "algorithms/fast/network_heads.py",
         "        c[j] = here - before\n",
         "        c[j] = here\n",
         ("claim:control/published/c51",),
