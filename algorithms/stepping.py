@@ -76,19 +76,6 @@ def project_ball(point: Any, radius: float) -> Any:
     return point * (radius / norm) if norm > radius else point
 
 
-@dataclass
-class WeightedAverage:
-    """x̄ = Σ α_t x_t / Σ α_t, updated in place without keeping the sum."""
-
-    mean: Any
-    weight: float = 0.0
-
-    def add(self, point: Any, weight: float) -> None:
-        """Count one more iterate."""
-        self.weight += weight
-        self.mean = self.mean + (weight / self.weight) * (point - self.mean)
-
-
 Field = Callable[[Any, Any], tuple[Any, Any]]
 
 

@@ -317,11 +317,6 @@ def cramer_distance(first: ArrayLike, second: ArrayLike, spacing: float) -> Floa
     return np.sqrt(spacing * (gap**2).sum(axis=-1))
 
 
-def sup_cramer_distance(first: ArrayLike, second: ArrayLike, spacing: float) -> float:
-    """ℓ̄2: the largest ℓ2 over the states [states, m − 1] (paper, Proposition 1)."""
-    return float(np.max(cramer_distance(first, second, spacing)))
-
-
 def _transitions(reward: ArrayLike, discount: ArrayLike) -> tuple[Floats, Floats]:
     r, gamma = np.broadcast_arrays(finite("reward", reward), finite("discount", discount))
     within("discount", gamma, 0.0, 1.0)

@@ -50,17 +50,9 @@ def activation(name: str) -> Activation:
             lambda a, h, slope, ra, rh: -2 * h * rh,
             torch.tanh,
         ),
+        Activation(lambda a, out: torch.clamp(a, min=0, out=out), lambda a, h: (a > 0).to(a.dtype), None, torch.relu),
         Activation(
-            lambda a, out: torch.clamp(a, min=0, out=out),
-            lambda a, h: (a > 0).to(a.dtype),
-            None,
-            torch.relu,
-        ),
-        Activation(
-            lambda a, out: out.copy_(torch.nn.functional.silu(a)),
-            silu_slope,
-            silu_bend,
-            torch.nn.functional.silu,
+            lambda a, out: out.copy_(torch.nn.functional.silu(a)), silu_slope, silu_bend, torch.nn.functional.silu
         ),
         Activation(
             lambda a, out: out.copy_(torch.nn.functional.softplus(a)),

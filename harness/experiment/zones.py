@@ -46,14 +46,7 @@ def zone(rule: Rule, mdp: FiniteMDP, target: Target, alpha: float, beta: float, 
 
 
 def zones(
-    rule: Rule,
-    problem: str,
-    target: str,
-    atoms: int,
-    projection: str,
-    ratio: float,
-    alphas: list[float],
-    seed: int = 0,
+    rule: Rule, problem: str, target: str, atoms: int, projection: str, ratio: float, alphas: list[float], seed: int = 0
 ) -> dict[str, Any]:
     """A column of a map: the class at each α with this β/α, and the largest α up to which second moments shrink.
 

@@ -145,13 +145,6 @@ def _fit(x: Floats, y: Floats) -> Floats:
     return (y - y.mean(axis=1, keepdims=True)) @ centred / (centred @ centred)
 
 
-def iqm(values: ArrayLike) -> float:
-    """The mean of the middle half; lanes at infinity count at their end."""
-    x = np.sort(np.asarray(values, dtype=float).ravel())
-    cut = len(x) // 4
-    return float(x[cut : len(x) - cut].mean())
-
-
 def iqm_interval(strata: ArrayLike, false_alarm: float) -> Interval:
     """The mean over strata [strata, n] of their interquartile means, with its interval over the n.
 

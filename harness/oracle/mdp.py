@@ -299,12 +299,6 @@ class FiniteMDP:
         gap = self.b - self.A @ np.asarray(theta, dtype=float)
         return float(gap @ self.C_inverse @ gap)
 
-    def mspbe_of_values(self, values: ArrayLike) -> float:
-        """The same for any v̂ [states], in the span of the features or not: used to judge a lift's mean."""
-        v = np.asarray(values, dtype=float)
-        gap = self.features.T @ (self.d * (self.r_pi + self.gamma * self.P_pi @ v - v))
-        return float(gap @ self.C_inverse @ gap)
-
     def rmspbe(self, theta: ArrayLike) -> float:
         """√MSPBE; a value below 0 by rounding counts as 0."""
         return float(np.sqrt(max(self.mspbe(theta), 0.0)))
@@ -312,10 +306,6 @@ class FiniteMDP:
     def msve(self, values: ArrayLike) -> float:
         """Σ d(s)(v̂(s) − v(s))²."""
         return float(self.d @ (np.asarray(values, dtype=float) - self.v) ** 2)
-
-    def projected_backup(self, theta: ArrayLike) -> Floats:
-        """Least-squares dynamic programming: θ of Π(r + γPXθ)."""
-        return self.C_inverse @ (self.b + (self.C - self.A) @ np.asarray(theta, dtype=float))
 
 
 def row_space(features: Floats) -> tuple[Floats, Floats]:

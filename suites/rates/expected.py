@@ -5,10 +5,8 @@ There the start is still being forgotten: the exponents are on their way to −1
 No Γ here: the ball would make the map nonlinear. With the proposition's steps the iterate stays inside it.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +19,6 @@ from dgtd.harness.oracle.moments import Moments
 from dgtd.harness.oracle.saddle import Saddle
 from dgtd.harness.oracle.theorem import at_horizon
 from dgtd.harness.plugins import find_problem
-
-if TYPE_CHECKING:
-    from dgtd.harness.oracle.moments import Moments
-    from dgtd.harness.oracle.saddle import Saddle
 
 SOURCE = "Proposition 2, corrected; ½ MSPBE ≤ Err"
 PLACES = {
@@ -52,7 +46,6 @@ def problem_of(place: str, rule: Rule, iid: bool = True) -> tuple[Moments, Saddl
 
 
 def of_problem(name: str, rule: Rule, iid: bool = True) -> tuple[Moments, Saddle, Floats]:
-
     problem = find_problem(name)
     independent = problem.mdp.with_(weights=problem.mdp.d)
     moments = Moments(rule, independent if iid else problem.mdp, problem.target())
@@ -87,7 +80,6 @@ def no_rate() -> Claim:
 
 def falls_like_a_root(rule: Rule, place: str, average: bool, step: float | None, setting: Setting) -> Finding:
     """The slope of a line through exact points: nothing is sampled."""
-
     moments, saddle, zeros = problem_of(place, rule)
     ns, heights = horizons(setting), []
     for n in ns:
@@ -143,7 +135,6 @@ def constant() -> Claim:
 
 def constant_grows_slowly(setting: Setting) -> Finding:
     """Exact constants of 15 problems at one horizon; slopes in log d, and in log d with the condition number of C."""
-
     rows = []
     for d in DIMENSIONS:
         for seed in range(DRAWN):

@@ -46,7 +46,6 @@ WHERE |= {f"random_walk-{name}": (f"random_walk(left={left})", "value", 0) for n
 @lru_cache(maxsize=32)
 def saddle_of(place: str) -> Saddle:
     """The saddle-point problem of a place, on balls a tenth larger than the solution needs."""
-
     name, kind, atoms = WHERE[place]
     problem = find_problem(name)
     return Saddle(problem.mdp.with_(weights=problem.mdp.d), problem.target(kind, atoms or 21), slack=1.1)
@@ -299,7 +298,6 @@ def one_step(kind: str, control: bool) -> Claim:
 
 def engine_step_is_the_formula(kind: str, setting: Setting) -> Finding:
     """The engine's Mirror-Prox (or two of its plain steps) on one transition that never varies, against the formula."""
-
     table = TransitionTable(
         offsets=np.array([0, 1]), probability=np.ones(1), next_state=np.zeros(1, np.int64), reward=np.ones(1),
         discount=np.array([0.9]), rho=np.ones(1), ends=np.zeros(1, bool), start=np.ones(1),

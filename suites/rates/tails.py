@@ -168,7 +168,6 @@ def bound_of(height: float, variance: float, delta: float, concentration: bool =
 
 def bound_covers(place: str, delta: float, concentration: bool, evidence: list[Lanes], setting: Setting) -> Finding:
     """The share of runs above the bound at the worst horizon, and how far the bound is from the truth over n."""
-
     moments, saddle, zeros = problem_of(place, gtd2)
     measure = Metrics(moments.mdp, moments.target)
     ns, shares, ours, theirs, start = [], [], [], [], np.inf

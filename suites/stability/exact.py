@@ -67,7 +67,6 @@ def growth(rule: Rule, problem: str) -> Claim:
 
 def growth_is_the_radius(rule: Rule, problem: str, setting: Setting, of_mean: bool = False) -> Finding:
     """At both step sizes, on independent transitions and, where there are some, along trajectories."""
-
     world = find_problem(problem)
     places = [(world.mdp.with_(weights=world.mdp.d), False)]
     if world.mdp.weights is None:
@@ -114,7 +113,6 @@ def stable_steps_last(rule: Rule, setting: Setting) -> Finding:
 
 def largest_stable(rule: Rule, ratio: int) -> float:
     """By halving, on independent transitions; 0 if not even the smallest is stable."""
-
     world = find_problem(f"two_state(right={1 / ratio})")
     mdp = world.mdp.with_(weights=world.mdp.d)
 
@@ -142,7 +140,6 @@ def trajectory(rule: Rule, differs: bool, words: str) -> Claim:
 
 def radii_differ(rule: Rule, differs: bool, setting: Setting) -> Finding:
     """Two mean-square radii, on two sides of 1 or on one."""
-
     world = find_problem("two_state")
     dynamics = Dynamics(rule, world.mdp, world.target(), 0.01, 0.2)
     pooled, along = mean_square(dynamics), mean_square(dynamics, trajectory=True)
@@ -162,7 +159,6 @@ def kolter() -> Claim:
 
 def fixed_point_is_bad(setting: Setting) -> Finding:
     """Value errors of θ_TD and of the best θ."""
-
     mdp = find_problem("kolter").mdp
     X, D = mdp.features, np.diag(mdp.d)
     best = np.linalg.solve(X.T @ D @ X, X.T @ D @ mdp.v)

@@ -149,7 +149,6 @@ def certificate_numbers(
     rule: Rule, problem: str, target: str, atoms: int, alpha: float, beta: float, steps: int, seed: int
 ) -> dict[str, Any]:
     """The mean-square radius along trajectories as a bracket, and Lyapunov rates, one per lane of products."""
-
     world = find_problem(problem)
     dynamics = Dynamics(rule, world.mdp, world.target(target, atoms), alpha, beta)
     square = mean_square(dynamics, trajectory=True)
@@ -183,7 +182,6 @@ def certificate_agrees(evidence: list[Any], setting: Setting) -> Finding:
 
 def class_of(numbers: dict[str, Any], false_alarm: float) -> tuple[str, float]:
     """Stable, diverging, heavy-tailed or marginal, and the lower end of the Lyapunov interval."""
-
     rate = mean_interval(numbers["rates"], false_alarm)
     return str(classify((numbers["low"], numbers["high"]), (rate.low, rate.high))), rate.low
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from dgtd.algorithms.fast.kernels import average
 from dgtd.algorithms.stepping import (
     Constant,
     PowerLaw,
     RobbinsMonro,
-    WeightedAverage,
     check_steps,
     mirror_descent,
     mirror_prox,
@@ -59,11 +59,12 @@ def test_the_ball_projection_is_the_nearest_point():
 
 
 def test_the_average_is_weighted_by_the_step_sizes():
-    average = WeightedAverage(np.zeros(2))
+    mean, mass = np.zeros((1, 2)), 0.0
     points, weights = np.random.default_rng(0).normal(size=(5, 2)), [1.0, 0.5, 0.25, 0.2, 0.1]
     for point, weight in zip(points, weights, strict=True):
-        average.add(point, weight)
-    np.testing.assert_allclose(average.mean, np.average(points, axis=0, weights=weights))
+        mass += weight
+        average.py_func(mean, point[None], weight / mass)
+    np.testing.assert_allclose(mean[0], np.average(points, axis=0, weights=weights))
 
 
 def test_mirror_prox_is_the_extragradient_and_not_two_plain_steps():

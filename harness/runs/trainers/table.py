@@ -110,10 +110,7 @@ class OnTable(Defaults, ABC):
     def options(self) -> dict[str, Any]:
         """Of every call of the loop."""
         learner = self.spec.learner
-        return {
-            "schedule": learner.schedule.make(),
-            "radius": np.inf if learner.radius is None else learner.radius,
-        }
+        return {"schedule": learner.schedule.make(), "radius": np.inf if learner.radius is None else learner.radius}
 
     def moving(self, state: Any) -> State:
         """θ, w and whatever else of the state changes in place, beside the sampler."""

@@ -8,7 +8,7 @@ import pytest
 from dgtd.algorithms import rules
 from dgtd.algorithms.fast.linear import LinearEngine, directions
 from dgtd.algorithms.rule import Cotangents, rule
-from dgtd.algorithms.stepping import RobbinsMonro, WeightedAverage, mirror_descent, mirror_prox
+from dgtd.algorithms.stepping import RobbinsMonro, mirror_descent, mirror_prox
 from dgtd.algorithms.streams import lane_streams
 from dgtd.algorithms.table import Sampler
 from dgtd.algorithms.targets import CdfTarget, ValueTarget
@@ -28,7 +28,7 @@ def written_out(each, target, theta, steps, alpha, beta, schedule=None, radius=n
     outcomes = Sampler(table, lane_streams(4, [0])).draw(2 * steps)
     a, b = schedule.factors(0, steps) if schedule else (np.ones(steps), np.ones(steps))
     w = np.zeros_like(theta)
-    means = [WeightedAverage(np.zeros_like(theta)), WeightedAverage(np.zeros_like(theta))]
+    points, weights = [], []
     used = 0
     for t in range(steps):
 
@@ -41,9 +41,9 @@ def written_out(each, target, theta, steps, alpha, beta, schedule=None, radius=n
 
         take = mirror_prox if extragradient else mirror_descent
         theta, w, *counted = take(field, theta, w, alpha * a[t], radius)
-        for mean, point in zip(means, counted, strict=True):
-            mean.add(point, alpha * a[t])
-    return theta, w, means[0].mean, means[1].mean
+        points.append(counted)
+        weights.append(alpha * a[t])
+    return theta, w, *np.average(points, axis=0, weights=weights)
 
 
 @pytest.mark.parametrize("each", [rules.gtd2, rules.tdc, rules.td, rules.tdrc(0.5), squashed], ids=lambda r: r.name)

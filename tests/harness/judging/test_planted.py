@@ -12,7 +12,7 @@ from dgtd.harness.judging.statistics import (
     Interval,
     end_over_start,
     exponential,
-    iqm,
+    iqm_interval,
     mean_interval,
     median_interval,
     paired,
@@ -304,8 +304,8 @@ def test_variance_ratio_ends_where_morgans_test_just_rejects(own, level):
 
 
 def test_the_middle_half_is_the_trimmed_mean():
-    for n in (1, 3, 4, 7, 8, 9, 30):
+    for n in (3, 4, 7, 8, 9, 30):
         x = np.random.default_rng(n).lognormal(size=n)
-        assert iqm(x) == pytest.approx(stats.trim_mean(x, 0.25))
-    assert iqm([-np.inf, 1.0, 3.0, np.inf]) == 2.0
-    assert iqm([1.0, 3.0, np.inf, np.inf]) == np.inf
+        assert iqm_interval([x], 0.1).estimate == pytest.approx(stats.trim_mean(x, 0.25))
+    assert iqm_interval([[-np.inf, 1.0, 3.0, np.inf]], 0.1).estimate == 2.0
+    assert iqm_interval([[1.0, 3.0, np.inf, np.inf]], 0.1).estimate == np.inf

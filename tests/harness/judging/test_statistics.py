@@ -8,7 +8,7 @@ from dgtd.harness.judging.statistics import (
     Interval,
     Sprt,
     holm,
-    iqm,
+    iqm_interval,
     mean_interval,
     paired,
     proportion_interval,
@@ -45,8 +45,8 @@ def test_known_values():
     expected = stats.t.interval(0.9, 2, x.mean(), stats.sem(x))
     found = mean_interval(x, 0.1)
     assert (found.low, found.high) == pytest.approx(expected)
-    assert iqm(range(8)) == 3.5
-    assert iqm([0, 1, 2, np.inf]) == 1.5
+    assert iqm_interval([range(8)], 0.1).estimate == 3.5
+    assert iqm_interval([[0, 1, 2, np.inf]], 0.1).estimate == 1.5
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
 
 
