@@ -77,20 +77,12 @@ def theorem(rule: Rule, problem: str, target: str, far: bool = False) -> list[Cl
     for net in ("linear",) if far else ("linear", "mlp"):
         place = f"{problem}/{target}/{net}" + ("/far" if far else "")
         where = f"on {problem} ({'a value' if target == 'value' else 'a CDF'}, {net}{', far out' if far else ''})"
-        made += [
-            Claim(
-                id=f"gradients/{place}/{rule.name}/{name}",
-                says=f"{rule.name}: {says} {where}",
-                source=SOURCE,
-                check=partial(check, rule, problem, target, net, far),
-                rule=rule,
-                promise=promise,
-            )
-            for name, promise, check, says in (
-                ("solves-w", Promise.SOLVES_W, solves_w, "w's mean update vanishes at w*(θ)"),
-                ("descends", Promise.DESCENDS, descends, "at w*(θ), θ's mean update is −½∇J"),
-            )
-        ]
+        for name, promise, check, says in (
+            ("solves-w", Promise.SOLVES_W, solves_w, "w's mean update vanishes at w*(θ)"),
+            ("descends", Promise.DESCENDS, descends, "at w*(θ), θ's mean update is −½∇J"),
+        ):
+            id_, seen = f"gradients/{place}/{rule.name}/{name}", partial(check, rule, problem, target, net, far)
+            made.append(Claim(id_, f"{rule.name}: {says} {where}", SOURCE, seen, rule=rule, promise=promise))
     return made
 
 
@@ -215,16 +207,12 @@ def controls() -> list[Claim]:
         "gamma-forgotten": (partial(_descends_mutant, "gamma"), "collision"),
         "s-for-next-s": (partial(_descends_mutant, "s for s'"), "random_walk"),
     }
-    return [
-        Claim(
-            id=f"gradients/control/{name}",
-            says=f"GTD2 with {name.replace('-', ' ')} is not the gradient",
-            source=SOURCE,
-            check=partial(check, problem, "cdf", "mlp", False),
-            control=True,
-        )
-        for name, (check, problem) in wrong.items()
-    ]
+    made = []
+    for name, (check, problem) in wrong.items():
+        says = f"GTD2 with {name.replace('-', ' ')} is not the gradient"
+        seen = partial(check, problem, "cdf", "mlp", False)
+        made.append(Claim(f"gradients/control/{name}", says, SOURCE, seen, control=True))
+    return made
 
 
 def _descends_mutant(mutant: str, problem: str, target: str, net: str, far: bool, setting: Setting) -> Finding:

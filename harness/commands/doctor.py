@@ -5,30 +5,22 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
+
 from dgtd.algorithms.fast.linear import directions
 from dgtd.algorithms.rules import gtd2
 from dgtd.harness.commands.output import AsJson, print_json, print_table
 from dgtd.harness.oracle.objectives import Objective, linear
 from dgtd.harness.oracle.theorem import small_problem
 
-PACKAGES = (
-    "dgtd-bench",
-    "torch",
-    "numpy",
-    "numba",
-    "scipy",
-    "gymnasium",
-    "matplotlib",
-    "distributed",
-    "pandas",
-    "pyarrow",
-)
+PACKAGES = ("dgtd-bench", "torch", "numpy", "numba", "scipy", "gymnasium", "matplotlib")
+EXTRAS = ("distributed", "pandas", "pyarrow")
 
 
 def doctor(as_json: bool = AsJson) -> int:
     """Versions, cores, and a small run of every engine."""
     facts = {"python": sys.version.split()[0], "system": platform.platform(), "cores": str(os.cpu_count())}
-    for name in PACKAGES:
+    for name in (*PACKAGES, *EXTRAS):
         try:
             facts[name] = version(name)
         except PackageNotFoundError:
@@ -42,8 +34,6 @@ def doctor(as_json: bool = AsJson) -> int:
 
 
 def _engines() -> str:
-    import numpy as np
-
     problem = small_problem()
     mdp, target = problem.mdp, problem.target("value")
     count, k = len(mdp.table.probability), mdp.features.shape[1]

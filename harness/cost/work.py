@@ -25,17 +25,8 @@ from dgtd.algorithms.targets import Target
 
 # Position of the left factor among the arguments; the right one follows it.
 PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1, "addbmm": 1}
-UNTOUCHED = {
-    "empty",
-    "empty_like",
-    "empty_strided",
-    "new_empty",
-    "new_empty_strided",
-    "detach",
-    "resize_",
-    "set_",
-    "_unsafe_view",
-}
+UNTOUCHED = {f"{kind}{how}" for kind in ("", "new_") for how in ("empty", "empty_strided")}
+UNTOUCHED |= {"empty_like", "detach", "resize_", "set_", "_unsafe_view"}
 
 
 @dataclass

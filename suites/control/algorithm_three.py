@@ -30,15 +30,10 @@ ETAS = (0.0, 0.5, 1.0)
 
 def claims() -> list[Claim]:
     """Each η, one whose correction has the wrong sign, and η = 0 against Q-learning."""
-    made = [
-        Claim(
-            id=f"control/atom-by-atom/greedy_gq({eta:g})",
-            says=f"distributional Greedy-GQ({eta:g}) moves θ and w as Algorithm 3 does, written out atom by atom",
-            source=SOURCE,
-            check=partial(differs, eta, eta),
-        )
-        for eta in ETAS
-    ]
+    made = []
+    for eta in ETAS:
+        says = f"distributional Greedy-GQ({eta:g}) moves θ and w as Algorithm 3 does, written out atom by atom"
+        made.append(Claim(f"control/atom-by-atom/greedy_gq({eta:g})", says, SOURCE, partial(differs, eta, eta)))
     other, wrong = "so does one whose correction has the other sign", partial(differs, 0.5, -0.5)
     made.append(Claim("control/control/atom-by-atom/sign", other, SOURCE, wrong, control=True))
     says = "with η = 0 θ moves as in distributional Q-learning: semi-gradient TD towards the greedy action's law"

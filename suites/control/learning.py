@@ -42,14 +42,11 @@ def claims() -> list[Claim]:
 def learns(name: str, deaf: bool = False) -> Claim:
     """It earns more than random actions do; or the same check, where nobody says that the pole fell."""
     says = f"{name} learns on {PLACE}: it earns {LEARNS:g} within {STEPS:,} steps, and random actions 22"
-    return Claim(
-        id=f"control/control/{DEAF}/{name}/learns" if deaf else f"control/{PLACE}/{name}/learns",
-        says="a DQN that bootstraps through termination learns" if deaf else says,
-        source=SOURCE,
-        needs=partial(lanes_of, name, DEAF if deaf else PLACE),
-        judge=earns_enough,
-        control=deaf,
-    )
+    if deaf:
+        says = "a DQN that bootstraps through termination learns"
+    id_ = f"control/control/{DEAF}/{name}/learns" if deaf else f"control/{PLACE}/{name}/learns"
+    needs = partial(lanes_of, name, DEAF if deaf else PLACE)
+    return Claim(id_, says, SOURCE, needs=needs, judge=earns_enough, control=deaf)
 
 
 def lanes_of(name: str, world: str, setting: Setting, **other: Any) -> list[Need]:
@@ -80,31 +77,20 @@ BETA = Acting.beta
 
 def step_sizes() -> list[Claim]:
     """The threshold, then lanes on either side of it."""
-    made = [
-        Claim(
-            id=f"control/{RULE}/{target}/w-threshold",
-            says=f"with θ held still, w of {RULE} ({target}) by SGD shrinks below β = 2/λ_max(E[φφᵀ]) and grows above",
-            source=SOURCE,
-            check=partial(threshold_error, target),
-        )
-        for target in TARGETS
-    ]
+    made = []
+    for target in TARGETS:
+        says = f"with θ held still, w of {RULE} ({target}) by SGD shrinks below β = 2/λ_max(E[φφᵀ]) and grows above"
+        made.append(Claim(f"control/{RULE}/{target}/w-threshold", says, SOURCE, partial(threshold_error, target)))
     lanes = [
         (PLACE, "cdf", BETA, f"w of distributional {RULE} stays below {BOUND:g} at β = {BETA:g}", False),
         ("control", "cdf", LARGE, f"it does at β = {LARGE:g}, too", True),
         ("control", "value", BETA, f"it does without a distribution, at β = {BETA:g}", True),
     ]
-    return made + [
-        Claim(
-            id=f"control/{place}/{RULE}/{target}/beta-{beta:g}/w-bounded",
-            says=f"{says} ({STEPS:,} steps of {PLACE})",
-            source=SOURCE,
-            needs=partial(lanes_of, RULE, PLACE, target=target, beta=beta),
-            judge=stays_small,
-            control=control,
-        )
-        for place, target, beta, says, control in lanes
-    ]
+    for place, target, beta, says, control in lanes:
+        id_, what = f"control/{place}/{RULE}/{target}/beta-{beta:g}/w-bounded", f"{says} ({STEPS:,} steps of {PLACE})"
+        needs = partial(lanes_of, RULE, PLACE, target=target, beta=beta)
+        made.append(Claim(id_, what, SOURCE, needs=needs, judge=stays_small, control=control))
+    return made
 
 
 # ---------------------------------------------------------------------- θ held still

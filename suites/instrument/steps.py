@@ -28,6 +28,7 @@ from dgtd.harness.oracle.objectives import flat
 from dgtd.harness.oracle.theorem import EXACT
 from dgtd.harness.plugins import find_problem
 
+SOURCE = "Algorithms 1 to 3, appendix"
 PATH = 1e-9  # of the largest number: rounding over a dozen steps
 LANES = 2
 RUNS = (3, 4)  # steps of two calls: a schedule goes on where it was
@@ -80,29 +81,20 @@ LOOP_NET = Net((3,), pinned=True)
 
 def of(rule: Rule) -> list[Claim]:
     """Directions and loops of each engine."""
-    made = [("linear", "transitions of collision and baird, value and cdf", partial(linear_errors, rule))]
+    tried = [("linear", "transitions of collision and baird, value and cdf", partial(linear_errors, rule))]
     for engine, nets in TRIED.items():
-        made.append((engine, f"networks {', '.join(nets)}", partial(network_errors, rule, engine, nets)))
-    return [
-        Claim(
-            id=f"instrument/{engine}/{rule.name}/written-out",
-            says=f"{rule.name}: the {engine} engine's directions are the algorithm's; the worst over {over}",
-            source="Algorithms 1 to 3, appendix",
-            check=partial(judged, errors, EXACT),
-            rule=rule,
-        )
-        for engine, over, errors in made
-    ] + [
-        Claim(
-            id=f"instrument/{engine}/loop/{rule.name}",
-            says=f"{rule.name}: {sum(RUNS)} steps of the {engine} engine's loop are those of the algorithm; the worst "
-            f"over {', '.join(cases)}",
-            source="Algorithms 1 and 2; §4; Juditsky et al. 2011",
-            check=partial(judged, partial(loop_errors, rule, engine, cases), PATH),
-            rule=rule,
-        )
-        for engine, cases in LOOPS.items()
-    ]
+        tried.append((engine, f"networks {', '.join(nets)}", partial(network_errors, rule, engine, nets)))
+    made = []
+    for engine, over, errors in tried:
+        id_, check = f"instrument/{engine}/{rule.name}/written-out", partial(judged, errors, EXACT)
+        says = f"{rule.name}: the {engine} engine's directions are the algorithm's; the worst over {over}"
+        made.append(Claim(id_, says, SOURCE, check, rule=rule))
+    for engine, cases in LOOPS.items():
+        id_, source = f"instrument/{engine}/loop/{rule.name}", "Algorithms 1 and 2; §4; Juditsky et al. 2011"
+        says = f"{sum(RUNS)} steps of the {engine} engine's loop are those of the algorithm; the worst over "
+        check = partial(judged, partial(loop_errors, rule, engine, cases), PATH)
+        made.append(Claim(id_, f"{rule.name}: {says}{', '.join(cases)}", source, check, rule=rule))
+    return made
 
 
 def controls() -> list[Claim]:
@@ -114,16 +106,11 @@ def controls() -> list[Claim]:
         "h-dropped": ("a pinned head without h", dropped, EXACT),
         "gamma-ignored": ("a loop that ignores Γ", ignored, PATH),
     }
-    return [
-        Claim(
-            id=f"instrument/control/{name}",
-            says=f"{says}, taken for the algorithm",
-            source="Algorithms 1 to 3, appendix",
-            check=partial(judged, errors, margin),
-            control=True,
-        )
-        for name, (says, errors, margin) in wrong.items()
-    ]
+    made = []
+    for name, (says, errors, margin) in wrong.items():
+        id_, check = f"instrument/control/{name}", partial(judged, errors, margin)
+        made.append(Claim(id_, f"{says}, taken for the algorithm", SOURCE, check, control=True))
+    return made
 
 
 Errors = Callable[[Setting], dict[str, float]]

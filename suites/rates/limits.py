@@ -54,14 +54,9 @@ def quieter(moments: Moments, share: float) -> Moments:
 
 def control(name: str, says: str, check: Callable[..., Finding]) -> Claim:
     """The check on GTD2 on the random walk, with one thing wrong."""
-    return Claim(
-        id=f"rates/control/{name}",
-        says=f"GTD2, {name.partition('/')[2].replace('-', ' ')} on the random walk: {says}",
-        source=SOURCE,
-        check=partial(check, gtd2, "random_walk"),
-        control=True,
-        seeded=False,
-    )
+    what = f"GTD2, {name.partition('/')[2].replace('-', ' ')} on the random walk: {says}"
+    seen = partial(check, gtd2, "random_walk")
+    return Claim(f"rates/control/{name}", what, SOURCE, seen, control=True, seeded=False)
 
 
 # ---------------------------------------------------------------------- the exponent

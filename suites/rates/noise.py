@@ -41,8 +41,8 @@ def claims(each: Rule) -> list[Claim]:
     """About a linear rule; the controls are loops with wrong transitions, and a rule without w."""
     made = []
     if each.linear:
-        made += [made_of(each, place) for place in PLACES for made_of in (amount, slack)]
-        made.append(centre(each, "random_walk"))
+        made += [alone(each, place, kind) for place in PLACES for kind in ("noise", "noise-slack")]
+        made.append(alone(each, "random_walk", "noise-centre"))
     return [*made, *controls()]
 
 
@@ -100,14 +100,8 @@ def measured(saddle: Saddle, theta: Floats, w: Floats) -> dict[str, Any]:
 
 def runs(rule: Rule, place: str, steps: int, lanes: int, setting: Setting) -> Job:
     """As evidence."""
-    what: dict[str, Any] = {
-        "place": place,
-        "problem": PLACES[place],
-        "steps": steps,
-        "lanes": lanes,
-        "seed": setting.seed,
-    }
-    return Job.of(engine_runs, reference_of(rule), **what)
+    where: dict[str, Any] = {"place": place, "problem": PLACES[place]}
+    return Job.of(engine_runs, reference_of(rule), **where, steps=steps, lanes=lanes, seed=setting.seed)
 
 
 def faulty(draws: str, setting: Setting) -> list[Need]:
@@ -119,20 +113,27 @@ def faulty(draws: str, setting: Setting) -> list[Need]:
     return [made]
 
 
-# ---------------------------------------------------------------------- how much of it there is
-
-
-def amount(rule: Rule, place: str) -> Claim:
-    """A sampler with half the noise, or one that uses each transition twice, has another amount."""
+def alone(rule: Rule, place: str, kind: str) -> Claim:
+    """Lanes that start at θ*."""
+    says, judge = {
+        # A sampler with half the noise, or one that uses each transition twice, has another amount.
+        "noise": ("the sampled average has the exact E MSPBE, to a quarter,", is_as_large),
+        # Lanes that share their transitions have one error, which no mean over lanes makes smaller.
+        "noise-centre": ("the lanes' averages lie around θ*, independently of each other,", is_centred),
+        # Through w̄: a rule without w has only squares.
+        "noise-slack": (
+            "what the slack adds to the sampled Err is E R‖Aᵀw̄‖ of a nearly Gaussian w̄ with the exact covariance,",
+            reaches_err,
+        ),
+    }[kind]
     return Claim(
-        id=f"rates/{place}/{rule.name}/noise",
-        says=f"{rule.name}: started at θ*, the sampled average has the exact E MSPBE, to a quarter, on {place}",
-        source=SOURCE,
+        f"rates/{place}/{rule.name}/{kind}", f"{rule.name}: started at θ*, {says} on {place}", SOURCE,
         needs=lambda setting: [runs(rule, place, STEPS[setting.profile], LANES, setting)],
-        judge=partial(is_as_large, rule, place, None),
-        rule=rule,
-        promise=Promise.RATE,
-    )
+        judge=partial(judge, rule, place, None), rule=rule, promise=Promise.RATE,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- how much of it there is
 
 
 def is_as_large(rule: Rule, place: str, steps: int | None, evidence: list[Any], setting: Setting) -> Finding:
@@ -166,19 +167,6 @@ def distance(found: Interval, wanted: float, values: Floats) -> Interval:
 # ---------------------------------------------------------------------- that it cancels
 
 
-def centre(rule: Rule, place: str) -> Claim:
-    """Lanes that share their transitions have one error, which no mean over lanes makes smaller."""
-    return Claim(
-        id=f"rates/{place}/{rule.name}/noise-centre",
-        says=f"{rule.name}: started at θ*, the lanes' averages lie around θ*, independently of each other, on {place}",
-        source=SOURCE,
-        needs=lambda setting: [runs(rule, place, STEPS[setting.profile], LANES, setting)],
-        judge=partial(is_centred, rule, place, None),
-        rule=rule,
-        promise=Promise.RATE,
-    )
-
-
 def is_centred(rule: Rule, place: str, steps: int | None, evidence: list[Any], setting: Setting) -> Finding:
     """χ² of the lanes' mean with the exact covariance: N xᵀV⁻¹x has one degree of freedom per feature."""
     moments, _, _ = problem_of(place, rule)
@@ -190,20 +178,6 @@ def is_centred(rule: Rule, place: str, steps: int | None, evidence: list[Any], s
 
 
 # ---------------------------------------------------------------------- how it reaches Err
-
-
-def slack(rule: Rule, place: str) -> Claim:
-    """Through w̄: a rule without w has only squares."""
-    return Claim(
-        id=f"rates/{place}/{rule.name}/noise-slack",
-        says=f"{rule.name}: started at θ*, what the slack adds to the sampled Err is E R‖Aᵀw̄‖ of a nearly Gaussian w̄ "
-        f"with the exact covariance, on {place}",
-        source=SOURCE,
-        needs=lambda setting: [runs(rule, place, STEPS[setting.profile], LANES, setting)],
-        judge=partial(reaches_err, rule, place, None),
-        rule=rule,
-        promise=Promise.RATE,
-    )
 
 
 def reaches_err(rule: Rule, place: str, steps: int | None, evidence: list[Any], setting: Setting) -> Finding:

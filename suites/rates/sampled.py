@@ -17,7 +17,7 @@ from dgtd.algorithms.rules import gtd2
 from dgtd.algorithms.streams import generator, lane_streams
 from dgtd.algorithms.table import TransitionTable
 from dgtd.algorithms.targets import ValueTarget
-from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.claims import Claim, Need, Setting
 from dgtd.harness.judging.statistics import proportion_interval, slopes
 from dgtd.harness.judging.verdicts import Finding, Verdict, below, exactly
 from dgtd.harness.oracle.averages import noise_free
@@ -25,7 +25,6 @@ from dgtd.harness.oracle.moments import Moments
 from dgtd.harness.oracle.saddle import Saddle
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.lanes import Lanes
-from dgtd.harness.runs.spec import Request
 from dgtd.suites.means import request
 
 SOURCE = "Proposition 2, corrected (docs/reading-the-paper.md, 1–4)"
@@ -54,36 +53,21 @@ def saddle_of(place: str) -> Saddle:
 def runs_of(
     rule: Rule, place: str, horizons: list[int], lanes: int, setting: Setting, *, extragradient: bool = False,
     average: bool = True, step: float | None = None,
-) -> list[Request]:  # fmt: skip
+) -> list[Need]:  # fmt: skip
     """Err of the averaged, projected iterate; each horizon is a run of its own, with its step.
 
     `step` holds it constant, and average=False judges the last iterate: what a control does.
     """
     saddle, (problem, target, atoms) = saddle_of(place), WHERE[place]
-    made = []
+    made: list[Need] = []
     for n in horizons:
         size = saddle.step(n) if step is None else step
-        made.append(
-            request(
-                rule,
-                problem,
-                lanes,
-                setting,
-                "rates",
-                (n,),
-                size,
-                size,
-                metrics=("err",),
-                iid=True,
-                axes=(("horizon", n),),
-                target=target,
-                atoms=atoms or 21,
-                radius=saddle.R,
-                start="zeros",
-                average=average,
-                extragradient=extragradient,
-            )
-        )
+        run = request(
+            rule, problem, lanes, setting, "rates", (n,), size, size, metrics=("err",), iid=True,
+            axes=(("horizon", n),), target=target, atoms=atoms or 21, radius=saddle.R, start="zeros", average=average,
+            extragradient=extragradient,
+        )  # fmt: skip
+        made.append(run)
     return made
 
 
@@ -123,31 +107,30 @@ def horizons_of(place: str, setting: Setting) -> tuple[list[int], int]:
     return [int(n) for n in np.geomspace(low, high, points).round()], lanes
 
 
+def over_horizons(rule: Rule, place: str, setting: Setting, extragradient: bool = False) -> list[Need]:
+    """The runs that an exponent is seen in."""
+    return runs_of(rule, place, *horizons_of(place, setting), setting, extragradient=extragradient)
+
+
 # ---------------------------------------------------------------------- the exponent
 
 
 def exponent(rule: Rule, place: str) -> Claim:
     """With the proposition's steps."""
-    return Claim(
-        id=f"rates/{place}/{rule.name}/exponent",
-        says=f"{rule.name}: Err of the averaged iterate falls like n^-½ or faster on {place}; nearly all of it is "
-        "there without noise",
-        source=SOURCE,
-        needs=lambda setting: [*runs_of(rule, place, *horizons_of(place, setting), setting)],
-        judge=partial(falls_like_a_power, place, rule),
-        rule=rule,
-        promise=Promise.RATE,
+    id_ = f"rates/{place}/{rule.name}/exponent"
+    says = (
+        f"{rule.name}: Err of the averaged iterate falls like n^-½ or faster on {place}; nearly all of it is "
+        "there without noise"
     )
+    needs, judge = partial(over_horizons, rule, place), partial(falls_like_a_power, place, rule)
+    return Claim(id_, says, SOURCE, needs=needs, judge=judge, rule=rule, promise=Promise.RATE)
 
 
 def prox_exponent(place: str) -> Claim:
-    return Claim(
-        id=f"rates/{place}/mirror-prox/exponent",
-        says=f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}",
-        source="Juditsky et al. 2011; Proposition 2",
-        needs=lambda setting: [*runs_of(gtd2, place, *horizons_of(place, setting), setting, extragradient=True)],
-        judge=partial(falls_like_a_power, place, None),
-    )
+    id_, source = f"rates/{place}/mirror-prox/exponent", "Juditsky et al. 2011; Proposition 2"
+    says = f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}"
+    needs = partial(over_horizons, gtd2, place, extragradient=True)
+    return Claim(id_, says, source, needs=needs, judge=partial(falls_like_a_power, place, None))
 
 
 def noise_free_error(rule: Rule, place: str, n: int) -> float:
@@ -177,16 +160,11 @@ def falls_like_a_power(place: str, rule: Rule | None, evidence: list[Lanes], set
 
 def boyan_exponent(rule: Rule) -> Claim:
     """On Boyan's chain R is 33, and the start takes long to forget."""
+    says = f"{rule.name}: Err of the averaged iterate falls like n^-½ or faster on Boyan's chain, once it does"
     return Claim(
-        id=f"rates/boyan/{rule.name}/exponent",
-        says=f"{rule.name}: Err of the averaged iterate falls like n^-½ or faster on Boyan's chain, once it does",
-        source=SOURCE,
-        needs=lambda setting: [*runs_of(rule, "boyan", *horizons_of("boyan", setting), setting)],
-        judge=falls_from_some_n,
-        rule=rule,
-        promise=Promise.RATE,
-        profiles=("full", "paper"),
-    )
+        f"rates/boyan/{rule.name}/exponent", says, SOURCE, needs=partial(over_horizons, rule, "boyan"),
+        judge=falls_from_some_n, rule=rule, promise=Promise.RATE, profiles=("full", "paper"),
+    )  # fmt: skip
 
 
 def falls_from_some_n(evidence: list[Lanes], setting: Setting) -> Finding:
@@ -201,15 +179,10 @@ def falls_from_some_n(evidence: list[Lanes], setting: Setting) -> Finding:
 
 def no_rate() -> Claim:
     """The control: nothing is averaged, and the step does not shrink with the horizon."""
-    horizons = [1000, 4642, 21544, 100_000]
-    return Claim(
-        id="rates/control/constant-step-last-iterate",
-        says="a constant step without averaging, taken for a rate of n^-½ on the random walk",
-        source=SOURCE,
-        needs=lambda setting: [*runs_of(gtd2, "random_walk", horizons, 16, setting, average=False, step=0.1)],
-        judge=has_an_exponent,
-        control=True,
-    )
+    says = "a constant step without averaging, taken for a rate of n^-½ on the random walk"
+    needs = partial(runs_of, gtd2, "random_walk", [1000, 4642, 21544, 100_000], 16, average=False, step=0.1)
+    id_ = "rates/control/constant-step-last-iterate"
+    return Claim(id_, says, SOURCE, needs=needs, judge=has_an_exponent, control=True)
 
 
 def has_an_exponent(evidence: list[Lanes], setting: Setting) -> Finding:
@@ -225,9 +198,9 @@ def has_an_exponent(evidence: list[Lanes], setting: Setting) -> Finding:
 def bound(place: str, delta: float) -> Claim:
     """With probability 1 − δ."""
 
-    def needs(setting: Setting) -> list[Any]:
+    def needs(setting: Setting) -> list[Need]:
         n, lanes = (100_000, 32) if setting.profile == "ci" else (1_000_000, 400)
-        return [*runs_of(gtd2, place, [n], lanes, setting)]
+        return runs_of(gtd2, place, [n], lanes, setting)
 
     id_ = f"rates/{place}/bound/delta={delta}"
     says = f"the explicit bound covers at least {1 - delta:.0%} of runs on {place}"

@@ -53,7 +53,7 @@ def tails(place: str) -> Claim:
         id=f"rates/{place}/gtd2/tails",
         says=f"the quantiles of GTD2's Err grow like log 1/δ or not much faster on {place.replace('-', ', ')}",
         source="Proposition 2: the bound grows like log 1/δ",
-        needs=lambda setting: [*runs_of(gtd2, place, [STEPS], LANES, setting)],
+        needs=partial(runs_of, gtd2, place, [STEPS], LANES),
         judge=partial(tails_are_exponential, "err"),
         profiles=FULL,
     )

@@ -39,19 +39,14 @@ def claims(rules: tuple[Rule, ...]) -> list[Claim]:
             made.append(large_ratios(rule))
     id_ = "stability/control/growth/mean"
     says = "GTD2 on θ → 2θ: the square of the mean's radius, taken for the growth of the second moment"
+    steps = "semi-gradient TD on θ → 2θ has a stable α at every ρ"
     return [
         *made,
         trajectory(gtd2, True, "stable on independent transitions, diverging along a trajectory"),
         trajectory(gtd2_sb, False, "stable on both: ρ(δ − u) does not notice the trajectory"),
         kolter(),
         Claim(id_, says, OURS, partial(growth_is_the_radius, gtd2, "two_state", of_mean=True), control=True),
-        Claim(
-            id="stability/control/large-rho/td",
-            says="semi-gradient TD on θ → 2θ has a stable α at every ρ",
-            source=OURS,
-            check=partial(stable_steps_last, td),
-            control=True,
-        ),
+        Claim("stability/control/large-rho/td", steps, OURS, partial(stable_steps_last, td), control=True),
     ]
 
 

@@ -1,6 +1,7 @@
 """Lanes on the counterexamples: they stay bounded, their objective falls, and the certificate says the same."""
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from dgtd.algorithms.rule import Promise, Rule
 from dgtd.algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb
 from dgtd.algorithms.targets import target_class
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import Claim, Judge, Need, Needs, Setting
 from dgtd.harness.judging.statistics import Sprt, end_over_start, mean_interval
 from dgtd.harness.judging.verdicts import Finding, agrees, below, seldom
 from dgtd.harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
@@ -50,19 +51,24 @@ GRID = tuple((alpha, ratio * alpha) for alpha in (1.0, 0.25, 2**-4, 2**-6, 2**-8
 GRID_ATOMS = 4
 
 
+@dataclass(frozen=True)
 class Watched:
     """Lanes of a rule on a counterexample, shared by the claims about it."""
 
-    def __init__(
-        self, rule: Rule, problem: str, target: str, alpha: float, beta: float, atoms: int = ATOMS, fallen: float = 1.0
-    ) -> None:
-        self.rule, self.problem, self.target = rule, problem, target
-        self.alpha, self.beta, self.atoms, self.fallen = alpha, beta, atoms, fallen
+    rule: Rule
+    problem: str
+    target: str
+    alpha: float
+    beta: float
+    atoms: int = ATOMS
+    fallen: float = 1.0
 
-    @property
-    def id(self) -> str:
-        """Where a claim about them is."""
-        return f"stability/{self.problem}/{self.target}/{self.rule.name}/alpha={self.alpha:g},beta={self.beta:g}"
+    def promised(self, what: str, says: str, needs: Needs, judge: Judge, profiles: tuple[str, ...]) -> Claim:
+        """What a rule that promises to be stable is held to."""
+        steps = f"alpha={self.alpha:g},beta={self.beta:g}"
+        id_ = f"stability/{self.problem}/{self.target}/{self.rule.name}/{steps}/{what}"
+        more: dict[str, Any] = {"rule": self.rule, "promise": Promise.STABLE, "profiles": profiles}
+        return Claim(id_, f"{self.rule.name}{says}", SOURCE, needs=needs, judge=judge, **more)
 
     def run(self, setting: Setting) -> Request:
         times = np.unique(np.concatenate([[0], np.geomspace(10, HORIZON, 20).astype(int)]))
@@ -86,11 +92,8 @@ class Watched:
 
 
 def bounded(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
-    id_ = f"{lanes.id}/bounded"
-    says = f"{lanes.rule.name} stays bounded on {lanes.problem} ({lanes.target}), below {GROWTH:g} times its start"
-    return Claim(
-        id_, says, SOURCE, needs=lanes.needs, judge=few_grow, rule=lanes.rule, promise=Promise.STABLE, profiles=profiles
-    )
+    says = f" stays bounded on {lanes.problem} ({lanes.target}), below {GROWTH:g} times its start"
+    return lanes.promised("bounded", says, lanes.needs, few_grow, profiles)
 
 
 def td_control(problem: str, target: str) -> Claim:
@@ -121,13 +124,9 @@ few_grow = partial(few_diverge, far=GROWTH)
 
 def falls(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
     """The objective that the rule descends."""
-    where = f"on {lanes.problem} ({lanes.target})"
-    id_ = f"{lanes.id}/falls"
-    says = f"{lanes.rule.name}'s objective falls to {lanes.fallen:g} of its start or less {where}"
+    says = f"'s objective falls to {lanes.fallen:g} of its start or less on {lanes.problem} ({lanes.target})"
     judge = partial(objective_falls, target_class(lanes.target).objective, lanes.fallen)
-    return Claim(
-        id_, says, SOURCE, needs=lanes.needs, judge=judge, rule=lanes.rule, promise=Promise.STABLE, profiles=profiles
-    )
+    return lanes.promised("falls", says, lanes.needs, judge, profiles)
 
 
 def objective_falls(metric: str, margin: float, evidence: list[Lanes], setting: Setting) -> Finding:
@@ -158,16 +157,12 @@ def certificate_numbers(
 
 def certificate(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
     """What the certificate says, against what the lanes did."""
-    return Claim(
-        id=f"{lanes.id}/certificate",
-        says=f"{lanes.rule.name}: certificate and simulation agree on {lanes.problem}",
-        source=SOURCE,
-        needs=lambda setting: [lanes.run(setting), lanes.certificate(setting, 5000)],
-        judge=certificate_agrees,
-        rule=lanes.rule,
-        promise=Promise.STABLE,
-        profiles=profiles,
-    )
+
+    def needs(setting: Setting) -> list[Need]:
+        return [lanes.run(setting), lanes.certificate(setting, 5000)]
+
+    says = f": certificate and simulation agree on {lanes.problem}"
+    return lanes.promised("certificate", says, needs, certificate_agrees, profiles)
 
 
 def certificate_agrees(evidence: list[Any], setting: Setting) -> Finding:
