@@ -14,7 +14,7 @@ from dgtd.algorithms.rules import RULES, gtd2, tdc
 from dgtd.algorithms.targets import CdfTarget
 from dgtd.harness import cost
 from dgtd.harness.cost.fits import alternating, exact_law, interleaved, time_exponent
-from dgtd.harness.judging.claims import PROFILES, Claim, Setting
+from dgtd.harness.judging.claims import PROFILES, Claim, Need, Setting
 from dgtd.harness.judging.statistics import mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, exactly
 from dgtd.harness.runs.job import Job
@@ -47,17 +47,9 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         ("explicit-hessian", "affine", _affine, "work affine in d"),
         ("explicit-hessian", "time", None, "time linear in d"),
     ]
-    made += [
-        Claim(
-            id=f"cost/control/{peer}/{name}",
-            says=f"GTD2 with an {peer.replace('-', ' ')}, claimed to need {says}",
-            source=SOURCE,
-            control=True,
-            profiles=_profiles(check, everywhere=True),
-            **_how(check, peer, gtd2),
-        )
-        for peer, name, check, says in controls
-    ]
+    for peer, name, check, says in controls:
+        id_, what = f"cost/control/{peer}/{name}", f"GTD2 with an {peer.replace('-', ' ')}, claimed to need {says}"
+        made.append(Claim(id_, what, SOURCE, control=True, **_how(check, peer, gtd2, everywhere=True)))
     return made
 
 
@@ -76,35 +68,27 @@ def _about(each: Rule, own: bool) -> list[Claim]:
         ("small", "law", _network_touches, "the elements a step touches are c·in·out per layer, and a part linear in "
          "units, atoms and inputs, exactly"),
     ]  # fmt: skip
-    return [
-        Claim(
-            id=f"cost/{engine}/{each.name}/{name}",
-            says=f"{each.name}, {engine} engine: {says}",
-            source=SOURCE,
-            rule=each,
-            promise=Promise.LINEAR_COST,
-            profiles=_profiles(check, everywhere=own or each in (gtd2, tdc)),
-            **_how(check, engine, each),
-        )
-        for engine, name, check, says in about
-    ]
+    made = []
+    for engine, name, check, says in about:
+        id_, how = f"cost/{engine}/{each.name}/{name}", _how(check, engine, each, own or each in (gtd2, tdc))
+        what = f"{each.name}, {engine} engine: {says}"
+        made.append(Claim(id_, what, SOURCE, rule=each, promise=Promise.LINEAR_COST, **how))
+    return made
 
 
-def _profiles(check: Check, everywhere: bool) -> tuple[str, ...]:
-    """Counts are exact on any machine; wall time is not, so it is not checked in CI."""
-    return PROFILES if everywhere and check is not None else ("full", "paper")
+def _how(check: Check, engine: str, rule: Rule, everywhere: bool) -> dict[str, Any]:
+    """An exact check, or times that are measured and judged.
 
-
-def _how(check: Check, engine: str, rule: Rule) -> dict[str, Any]:
-    """An exact check, or times that are measured and judged."""
+    Counts are exact on any machine; wall time is not, so it is not checked in CI.
+    """
     if check is not None:
-        return {"check": partial(check, engine, rule), "seeded": False}
-    return {
-        "needs": lambda setting: [
-            Job.of(measured_times, reference_of(rule), engine=engine, seed=setting.seed, alone=True)
-        ],
-        "judge": _time,
-    }
+        profiles = PROFILES if everywhere else ("full", "paper")
+        return {"check": partial(check, engine, rule), "seeded": False, "profiles": profiles}
+
+    def needs(setting: Setting) -> list[Need]:
+        return [Job.of(measured_times, reference_of(rule), engine=engine, seed=setting.seed, alone=True)]
+
+    return {"needs": needs, "judge": _time, "profiles": ("full", "paper")}
 
 
 def _maker(engine: str, rule: Rule) -> Maker:

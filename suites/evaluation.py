@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from dgtd.algorithms.checks import Floats, Integers
-from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2, td
 from dgtd.harness.experiment.experiment import steps_to_share
 from dgtd.harness.judging.claims import Claim, Judge, Need, Setting
 from dgtd.harness.judging.statistics import end_over_start, exponential, magnitude, mean_interval, variance_ratio
 from dgtd.harness.judging.verdicts import Finding, agrees, below
 from dgtd.harness.runs.lanes import Lanes
-from dgtd.harness.runs.spec import PredictorSpec, Request
+from dgtd.harness.runs.spec import PredictorSpec
 from dgtd.suites.means import request
 
 SOURCE = "Figure 2"
@@ -58,15 +57,10 @@ def claims(rule: object = None) -> list[Claim]:
 
 def figure(predictor: str, projection: str, name: str, says: str, judge: Judge) -> Claim:
     """One statement of the figure, for one predictor and one off-grid handling."""
-    return Claim(
-        id=f"evaluation/grid_world/{predictor}/{projection}/{name}",
-        says=f"{says} ({predictor}, {projection})",
-        source=SOURCE,
-        needs=partial(both_forms, predictor, projection),
-        judge=judge,
-        figure=True,
-        profiles=("ci", "full", "paper") if predictor == "linear" else ("full", "paper"),
-    )
+    id_, what = f"evaluation/grid_world/{predictor}/{projection}/{name}", f"{says} ({predictor}, {projection})"
+    profiles = ("ci", "full", "paper") if predictor == "linear" else ("full", "paper")
+    needs = partial(both_forms, predictor, projection)
+    return Claim(id_, what, SOURCE, needs=needs, judge=judge, figure=True, profiles=profiles)
 
 
 def both_forms(predictor: str, projection: str, setting: Setting) -> list[Need]:
@@ -137,20 +131,20 @@ def same_path() -> Claim:
     """T keeps means: its columns add up to γ. GTD2 also moves along Tᵀu, and T's rows add up to 1: the mean's path is
     GTD2's if γ = 1 and no atom is shifted out of the range (on Boyan's chain some are, and the paths part).
     Semi-gradient TD has no such term, and takes the same path at any γ."""
-    return Claim(
-        id="evaluation/random_walk/linear/same-path",
-        says="linear, undiscounted, Cramér projection, no atom shifted out of range: distributional GTD2's mean takes "
-        "GTD2's very path",
-        source="ours; Lyle, Bellemare & Castro 2019 on expected and distributional learning",
-        needs=lambda setting: [path(*pair, target, setting) for pair in PAIRS for target in ("value", "cdf")],
-        judge=paths_agree,
+    says = (
+        "linear, undiscounted, Cramér projection, no atom shifted out of range: distributional GTD2's mean takes "
+        "GTD2's very path"
     )
+    source = "ours; Lyle, Bellemare & Castro 2019 on expected and distributional learning"
+    return Claim("evaluation/random_walk/linear/same-path", says, source, needs=paths, judge=paths_agree)
 
 
-def path(rule: Rule, problem: str, target: str, setting: Setting) -> Request:
-    """The value of every state along 16 lanes."""
-    times = (10, 100, 1000, 5000)
-    return request(rule, problem, 16, setting, "evaluation", times, 0.05, 0.2, metrics=("values",), target=target)
+def paths(setting: Setting) -> list[Need]:
+    """The value of every state along 16 lanes, of both forms of each pair."""
+    settings: tuple[Any, ...] = (16, setting, "evaluation", (10, 100, 1000, 5000), 0.05, 0.2)
+    return [
+        request(*pair, *settings, metrics=("values",), target=target) for pair in PAIRS for target in ("value", "cdf")
+    ]
 
 
 def paths_agree(evidence: list[Lanes], setting: Setting) -> Finding:

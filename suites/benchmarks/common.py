@@ -56,3 +56,11 @@ def one_thread():
 def network(size):
     """The network of a name in SIZES."""
     return take("dgtd.harness.cost.peers", "Network")(*SIZES[size])
+
+
+def step_of(peer, rule, size):
+    """A step of a rule on the network of a name in SIZES, on one thread."""
+    find_rule = take("dgtd.algorithms.rules", "find_rule")
+    maker = take("dgtd.harness.cost.peers", peer)
+    one_thread()
+    return maker(find_rule(rule), network(size))

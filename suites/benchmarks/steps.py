@@ -1,6 +1,6 @@
 """Time of steps, a few milliseconds per sample: engine × rule × size. The loop is inside: asv calls once per sample."""
 
-from .common import RULES, SIZES, Timed, network, one_thread, take
+from .common import RULES, SIZES, Timed, step_of, take
 
 LINEAR = {"value 8": ("value", 8), "21 atoms 8": ("cdf", 8), "value 1000": ("value", 1000)}
 
@@ -40,11 +40,7 @@ class Mlp(Timed):
     steps = {"2k": 20, "300k": 10, "4M": 1}  # noqa: RUF012 - asv reads class attributes
 
     def setup(self, rule, size):
-        find_rule = take("dgtd.algorithms.rules", "find_rule")
-
-        mlp_step = take("dgtd.harness.cost.peers", "mlp_step")
-        one_thread()
-        self.call = mlp_step(find_rule(rule), network(size)).call
+        self.call = step_of("mlp_step", rule, size).call
         self.call()
 
     def time_steps(self, rule, size):
@@ -86,11 +82,7 @@ class Module(Timed):
     param_names = ("rule", "parameters")
 
     def setup(self, rule, size):
-        find_rule = take("dgtd.algorithms.rules", "find_rule")
-
-        module_step = take("dgtd.harness.cost.peers", "module_step")
-        one_thread()
-        self.call = module_step(find_rule(rule), network(size)).call
+        self.call = step_of("module_step", rule, size).call
         self.call()
 
     def time_step(self, rule, size):

@@ -1,6 +1,6 @@
 """Exact numbers: they change only with the code, so any growth is a regression."""
 
-from .common import network, one_thread, take
+from .common import network, step_of, take
 
 RULES = ["gtd2", "tdc", "td"]
 
@@ -13,16 +13,11 @@ class Mlp:
     version = "1"
 
     def setup(self, rule, size):
-        find_rule = take("dgtd.algorithms.rules", "find_rule")
-
-        mlp_step, backprop = take("dgtd.harness.cost.peers", "mlp_step", "backprop")
-        count = take("dgtd.harness.cost.work", "count")
-        one_thread()
-        net = network(size)
-        step = mlp_step(find_rule(rule), net)
+        backprop, count = take("dgtd.harness.cost.peers", "backprop"), take("dgtd.harness.cost.work", "count")
+        step = step_of("mlp_step", rule, size)
         self.first, self.later = count(step.call), count(step.call)
         self.held = step.held
-        theirs = backprop(net)
+        theirs = backprop(network(size))
         theirs.call()
         self.backprop = count(theirs.call)
 
@@ -51,11 +46,7 @@ class Memory:
     version = "1"
 
     def setup(self, rule, size):
-        find_rule = take("dgtd.algorithms.rules", "find_rule")
-
-        mlp_step = take("dgtd.harness.cost.peers", "mlp_step")
-        one_thread()
-        self.call = mlp_step(find_rule(rule), network(size)).call
+        self.call = step_of("mlp_step", rule, size).call
 
     def peakmem_steps(self, rule, size):
         """Ten steps, batch 1."""

@@ -139,15 +139,10 @@ def finding(
     panel: Panel, name: str, first: str, second: str, judge: Judgement, profiles: tuple[str, ...], says: str = ""
 ) -> Claim:
     """One statement about two agents in a world."""
-    return Claim(
-        id=f"control/{panel.short}/{name}",
-        says=says or f"{SHOWN[first]} earns more than {SHOWN[second]} on {panel.short}",
-        source=SOURCE,
-        needs=partial(panel.pair, first, second),
-        judge=partial(panel.judged, judge),
-        figure=True,
-        profiles=profiles,
-    )
+    said = says or f"{SHOWN[first]} earns more than {SHOWN[second]} on {panel.short}"
+    needs, seen = partial(panel.pair, first, second), partial(panel.judged, judge)
+    id_ = f"control/{panel.short}/{name}"
+    return Claim(id_, said, SOURCE, needs=needs, judge=seen, figure=True, profiles=profiles)
 
 
 def over_dqn(panel: Panel, profiles: tuple[str, ...]) -> list[Claim]:

@@ -13,7 +13,7 @@ from dgtd.algorithms.replay import Replay
 from dgtd.algorithms.streams import generator, lane_streams
 from dgtd.harness.cost.fits import interleaved
 from dgtd.harness.experiment.search import agent_learner, run_spec
-from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.claims import Claim, Need, Setting
 from dgtd.harness.judging.statistics import exponential, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.runs.job import Job
@@ -33,17 +33,17 @@ RATIOS = {
 
 
 def claims() -> list[Claim]:
-    return [
-        Claim(
-            id=f"control/seconds/{name}",
-            says=says,
-            source=SOURCE,
-            needs=lambda setting: [Job.of(measured, seed=setting.seed, alone=True)],
-            judge=partial(ratio_of_times, first, second, most),
-            profiles=("full", "paper"),
+    made = []
+    for name, (first, second, most, says) in RATIOS.items():
+        judge = partial(ratio_of_times, first, second, most)
+        made.append(
+            Claim(f"control/seconds/{name}", says, SOURCE, needs=times, judge=judge, profiles=("full", "paper"))
         )
-        for name, (first, second, most, says) in RATIOS.items()
-    ]
+    return made
+
+
+def times(setting: Setting) -> list[Need]:
+    return [Job.of(measured, seed=setting.seed, alone=True)]
 
 
 def measured(seed: int) -> dict[str, Any]:

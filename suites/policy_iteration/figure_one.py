@@ -59,15 +59,12 @@ def claims() -> list[Claim]:
 
 def figure(world: str, name: str, first: Form, second: Form, says: str, judge: Judge) -> Claim:
     """One statement, on paired lanes, each form at the point that its search chose."""
-    return Claim(
-        id=f"policy_iteration/{world}/{name}",
-        says=f"{shown(*first)} {says} {shown(*second)} on {world}",
-        source=SOURCE,
-        needs=lambda setting: [at_its_best(form, world, setting) for form in (first, second)],
-        judge=judge,
-        figure=True,
-        profiles=("full", "paper"),
-    )
+
+    def needs(setting: Setting) -> list[Need]:
+        return [at_its_best(form, world, setting) for form in (first, second)]
+
+    id_, what = f"policy_iteration/{world}/{name}", f"{shown(*first)} {says} {shown(*second)} on {world}"
+    return Claim(id_, what, SOURCE, needs=needs, judge=judge, figure=True, profiles=("full", "paper"))
 
 
 def at_its_best(form: Form, world: str, setting: Setting) -> Request:
@@ -127,19 +124,13 @@ class EveryStep(Evaluators):
 
 def every_step() -> list[Claim]:
     """Of both rules on values, at the settings that were chosen for frozen policies."""
-    return [
-        Claim(
-            id=f"policy_iteration/{V0}/{rule}-frozen-over-every-step",
-            says=f"{shown(rule, 'value')} earns more with a policy that is frozen for 20 episodes than with one that "
-            f"changes at every step, on {V0}",
-            source="ours; the paper evaluates a policy for 20 episodes",
-            needs=partial(both, rule),
-            judge=frozen_earns_more,
-            figure=True,
-            profiles=("full", "paper"),
-        )
-        for rule in ("gtd2", "tdc")
-    ]
+    made, how = [], "with a policy that is frozen for 20 episodes than with one that changes at every step"
+    source = "ours; the paper evaluates a policy for 20 episodes"
+    for rule in ("gtd2", "tdc"):
+        id_, says = f"policy_iteration/{V0}/{rule}-frozen-over-every-step", f"{shown(rule, 'value')} earns more {how}"
+        more: dict[str, Any] = {"needs": partial(both, rule), "judge": frozen_earns_more, "figure": True}
+        made.append(Claim(id_, f"{says}, on {V0}", source, **more, profiles=("full", "paper")))
+    return made
 
 
 def both(rule: str, setting: Setting) -> list[Need]:

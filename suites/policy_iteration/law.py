@@ -32,19 +32,15 @@ Evidence = dict[str, Any]
 
 def claims(lanes: Any) -> list[Claim]:
     """One per distributional form; `lanes` says which lanes of Figure 1 a form has in a setting."""
-    return [
-        Claim(
-            id=f"policy_iteration/{V0}/distributional-{rule}-law",
-            says=f"{shown(rule, 'cdf')}'s law of Z(s, a) upright is near Monte-Carlo returns of the policy it "
-            f"evaluates: learning leaves {NEAR:.0%} of ∫(F − G)² or less on {V0}",
-            source=SOURCE,
-            needs=partial(jobs, lanes, rule),
-            judge=near,
-            figure=True,
-            profiles=("full", "paper"),
+    made = []
+    for rule in RULES:
+        says = (
+            f"{shown(rule, 'cdf')}'s law of Z(s, a) upright is near Monte-Carlo returns of the policy it "
+            f"evaluates: learning leaves {NEAR:.0%} of ∫(F − G)² or less on {V0}"
         )
-        for rule in RULES
-    ]
+        id_, needs = f"policy_iteration/{V0}/distributional-{rule}-law", partial(jobs, lanes, rule)
+        made.append(Claim(id_, says, SOURCE, needs=needs, judge=near, figure=True, profiles=("full", "paper")))
+    return made
 
 
 def jobs(lanes: Any, rule: str, setting: Setting) -> list[Need]:
