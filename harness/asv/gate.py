@@ -1,4 +1,4 @@
-"""`make asv-compare`: a gate on two commits, measured by asv, base and head in turns.
+"""`dgtd gate`: a gate on two commits, measured by asv, base and head in turns.
 
 Exact numbers (`track_*`) must not grow at all, times by no more than a factor, a process's memory by no more than 5 %
 (`dgtd.harness.asv.regressions`). What is unclear because of noise is measured again, alone, up to four times in total.
@@ -7,7 +7,6 @@ asv's own exit codes do not distinguish a regression from a failed build, and it
 has one exit code per outcome.
 """
 
-import argparse
 import json
 import math
 import re
@@ -17,7 +16,6 @@ import sys
 import traceback
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from dgtd.harness.asv.regressions import FACTOR, Code, Key, Report, Side, judge, kind_of, shown
 
@@ -155,22 +153,6 @@ def compare(gate: Gate, base: str, head: str, factor: float = FACTOR) -> Report:
     return report
 
 
-def main(arguments: list[str] | None = None) -> int:
-    codes = "exit codes:\n" + "\n".join(f"  {code:d}  {code.words}" for code in Code)
-    layout = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="dgtd gate", description=__doc__, epilog=codes, formatter_class=layout)
-    parser.add_argument("base", help="commit to compare with")
-    parser.add_argument("head", nargs="?", default="HEAD", help="commit to judge")
-    parser.add_argument(
-        "--factor", type=float, default=FACTOR, help=f"times may grow by this factor (default {FACTOR})"
-    )
-    parser.add_argument("--bench", help="only the benchmarks that match this regular expression")
-    options: Any = parser.parse_args(arguments)
-    if not options.factor > 1:
-        parser.error(f"--factor must exceed 1, got {options.factor:g}")
-    return run(options.base, options.head, options.factor, options.bench)
-
-
 def run(base: str, head: str, factor: float = FACTOR, bench: str | None = None) -> int:
     """Measure the repository in this folder, print the report, and return the outcome's code."""
     try:
@@ -184,7 +166,3 @@ def run(base: str, head: str, factor: float = FACTOR, bench: str | None = None) 
         report = Report(Code.BAD, [f"{type(error).__name__}: {error}"])
     print("\n".join([*report.lines, f"{report.code.words} (exit code {report.code:d})"]))
     return report.code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,7 +5,7 @@ import contextlib
 import typer
 
 from dgtd.harness.asv.gate import run
-from dgtd.harness.asv.regressions import FACTOR
+from dgtd.harness.asv.regressions import FACTOR, Code
 from dgtd.harness.commands.output import stdout
 
 
@@ -20,3 +20,7 @@ def gate(
         raise ValueError(f"factor must exceed 1, got {factor:g}")
     with contextlib.redirect_stdout(stdout()):
         return run(base, head, factor or FACTOR, bench)
+
+
+# For `dgtd gate --help`.
+gate.__doc__ = f"{gate.__doc__}\n\nExit codes: {'; '.join(f'{code:d} {code.words}' for code in Code)}."

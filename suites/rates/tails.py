@@ -49,14 +49,11 @@ def claims() -> list[Claim]:
 
 def tails(place: str) -> Claim:
     """The further behaviour is from π, the larger ρ."""
-    return Claim(
-        id=f"rates/{place}/gtd2/tails",
-        says=f"the quantiles of GTD2's Err grow like log 1/δ or not much faster on {place.replace('-', ', ')}",
-        source="Proposition 2: the bound grows like log 1/δ",
-        needs=partial(runs_of, gtd2, place, [STEPS], LANES),
-        judge=partial(tails_are_exponential, "err"),
-        profiles=FULL,
-    )
+    id_ = f"rates/{place}/gtd2/tails"
+    says = f"the quantiles of GTD2's Err grow like log 1/δ or not much faster on {place.replace('-', ', ')}"
+    source = "Proposition 2: the bound grows like log 1/δ"
+    needs = partial(runs_of, gtd2, place, [STEPS], LANES)
+    return Claim(id_, says, source, needs=needs, judge=partial(tails_are_exponential, "err"), profiles=FULL)
 
 
 def heavy_tails() -> Claim:

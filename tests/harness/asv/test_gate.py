@@ -11,6 +11,7 @@ import pytest
 from dgtd.harness.asv import gate
 from dgtd.harness.asv.gate import LOOKS, TURNS, AsvError, Gate, compare, read
 from dgtd.harness.asv.regressions import Code, Side, judge
+from dgtd.harness.cli import main
 from tests.harness.asv.scratch import OFFLINE, build, git
 
 
@@ -55,7 +56,7 @@ def test_every_outcome_has_its_own_code_and_words(scratch, offline, monkeypatch,
     assert (code, words) == (Code.BUILD, "build failed: BASE")
     monkeypatch.chdir(root)
     capsys.readouterr()
-    assert gate.main([commits["base"], commits["same"], "--bench", "nonesuch"]) == Code.NOTHING
+    assert gate.run(commits["base"], commits["same"], bench="nonesuch") == Code.NOTHING
     said = capsys.readouterr().out
     assert said == "no benchmark matches 'nonesuch'\nnothing was measured on both sides (exit code 4)\n"
 
@@ -166,15 +167,15 @@ def test_a_time_that_seems_slower_and_never_settles_is_not_called_slower():
 
 def test_a_crash_is_not_a_slow_down(monkeypatch, capsys):
     monkeypatch.setattr(gate, "compare", lambda *_: {}["missing"])
-    assert gate.main(["HEAD"]) == Code.BAD
+    assert gate.run("HEAD", "HEAD") == Code.BAD
     assert capsys.readouterr().out.startswith("KeyError: 'missing'\n")
 
 
 def test_bad_input_is_named_and_has_code_2(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q")
-    assert gate.main(["no-such-commit"]) == Code.BAD
+    assert gate.run("no-such-commit", "HEAD") == Code.BAD
     assert capsys.readouterr().out.startswith(f"no commit 'no-such-commit' in {tmp_path}\nbad input")
     with pytest.raises(SystemExit) as stopped:
-        gate.main(["HEAD", "--factor", "0.5"])
+        main(["gate", "HEAD", "--factor", "0.5"])
     assert stopped.value.code == 2
