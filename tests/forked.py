@@ -81,12 +81,13 @@ for line in sys.stdin.buffer:
 
 
 class Nursery:
-    """One process that forks; a command at a time."""
+    """One process that forks; a command at a time. `python` and `env`, if another interpreter is to be forked."""
 
-    def __init__(self) -> None:
-        words = [sys.executable, "-c", NURSERY, json.dumps(PACKAGES)]
+    def __init__(self, python: str = sys.executable, env: dict[str, str] | None = None) -> None:
+        words = [python, "-c", NURSERY, json.dumps(PACKAGES)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen(words, **pipes, cwd="/", env=os.environ | THREADS)
+        kept = dict(os.environ) if env is None else env
+        self.process = subprocess.Popen(words, **pipes, cwd="/", env=kept | THREADS)
         atexit.register(self.close)
 
     def run(self, code: str, words: list[str], cwd: Path, env: dict[str, str], timeout: float | None) -> Finished:
@@ -121,6 +122,7 @@ class Nursery:
 
     def close(self) -> None:
         """End it: it reads no more."""
+        atexit.unregister(self.close)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import PYTEST, Nursery
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 SOURCES = ("dgtd", "algorithms", "harness", "suites", "pyproject.toml", "README.md", "LICENSE")
@@ -75,6 +77,13 @@ COMMANDS = [
     ("new", "suite", "peace"),
     ("gate", "no-such-commit"),
 ]
+# The script, as an interpreter begins it that has imported other people's packages before.
+SCRIPT = """
+import os, runpy, sys
+del sys.argv[0]
+sys.path[:] = [os.path.dirname(sys.argv[0]), *filter(None, sys.path)]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 CODES = {("gate", "no-such-commit"): 2, ("figures", "--only", "9"): 2}
 
 
@@ -100,6 +109,14 @@ def python(tmp_path_factory):
     (site,) = (folder / "env").glob("lib/*/site-packages")
     (site / "present.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return made
+
+
+@pytest.fixture(scope="module")
+def nursery(python):
+    """A process of that environment, which has imported other people's packages and nothing of ours."""
+    made = Nursery(str(python), environment())
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -130,11 +147,14 @@ def test_the_wheel_is_what_is_imported(python):
     assert all(Path(file).is_relative_to(python.parents[1]) for file in found)
 
 
-def test_every_command_and_an_own_rule_work_beside_packages_of_the_same_names(python, repository):
+def test_every_command_and_an_own_rule_work_beside_packages_of_the_same_names(python, nursery, repository):
+    script = str(python.parent / "dgtd")
     for words in COMMANDS:
-        done = subprocess.run(
-            [str(python.parent / "dgtd"), *words], capture_output=True, text=True, cwd=repository, env=environment()
-        )
+        # Some in processes of their own, the others as forks of one.
+        if words[0] in ("--version", "doctor") or "pool" in words:
+            done = subprocess.run([script, *words], capture_output=True, text=True, cwd=repository, env=environment())
+        else:
+            done = nursery.run(SCRIPT, [script, *words], repository, environment(), None)
         assert done.returncode == CODES.get(words, 0), f"dgtd {' '.join(words)}: {done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr
         assert "was imported for ours" not in done.stderr
@@ -168,7 +188,7 @@ def foreign(tmp_path):
     return tmp_path
 
 
-def test_the_tests_of_another_repository_are_left_alone(python, foreign):
+def test_the_tests_of_another_repository_are_left_alone(python, nursery, foreign):
     """Its own tests pass, nothing of ours is loaded, and the suites run beside it."""
     pytest_ = "import runpy, sys; sys.argv[0] = 'pytest'; runpy.run_module('pytest', run_name='__main__')"
     for start in (["-c", pytest_], ["-m", "pytest"]):
@@ -180,9 +200,8 @@ def test_the_tests_of_another_repository_are_left_alone(python, foreign):
     assert "--dgtd-rule" in options
     quietly(str(python), "-c", "import dgtd, harness; assert harness.NAME == 'harness'", cwd=foreign, env=environment())
     suites = ("--pyargs", "dgtd.suites", "-q", "-p", "no:cacheprovider", "-k", "gradients and random_walk and value")
-    done = quietly(
-        str(python), "-m", "pytest", *suites, cwd=foreign, env=environment() | {"DGTD_EXECUTOR": "in-process"}
-    )
+    done = nursery.run(PYTEST, [*suites], foreign, environment() | {"DGTD_EXECUTOR": "in-process"}, None)
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
     assert "failed" not in done.stdout
 
