@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 PACKAGES = (
@@ -92,6 +94,16 @@ class Nursery:
 
     def run(self, code: str, words: list[str], cwd: Path, env: dict[str, str], timeout: float | None) -> Finished:
         """Run it to its end, or kill it and all that it started."""
+        with self.started(code, words, cwd, env) as child:
+            late = not child.ended(timeout)
+            if late:
+                child.kill_all()
+            done = child.wait()
+        return Finished(done.args, done.returncode, done.stdout, done.stderr, late=late)
+
+    @contextmanager
+    def started(self, code: str, words: list[str], cwd: Path, env: dict[str, str]) -> Iterator[Child]:
+        """Begin it; what is left of it afterwards is killed, with all that it started."""
         with tempfile.TemporaryDirectory(prefix="dgtd-forked-") as folder:
             out, err = Path(folder) / "out", Path(folder) / "err"
             request = {
@@ -100,20 +112,16 @@ class Nursery:
             assert self.process.stdin is not None
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
             self.process.stdin.flush()
-            child, late = int(self._line()), False
+            child = Child(self, int(self.line()), words, (out, err))
             try:
-                if timeout is not None and not select.select([self.process.stdout], [], [], timeout)[0]:
-                    os.killpg(child, signal.SIGKILL)
-                    late = True
-                status = int(self._line())
-            except BaseException:
-                os.killpg(child, signal.SIGKILL)
-                self._line()
-                raise
-            texts = [path.read_text(encoding="utf-8", errors="replace") for path in (out, err)]
-        return Finished([*words], status, *texts, late=late)
+                yield child
+            finally:
+                if child.done is None:
+                    child.kill_all()
+                    child.wait()
 
-    def _line(self) -> bytes:
+    def line(self) -> bytes:
+        """What it says next: a child's process id, or how it ended."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
@@ -130,6 +138,43 @@ class Nursery:
         self.process.stdout.close()
 
 
+class Child:
+    """A command under way: what `subprocess.Popen` offers of it, as far as it is needed."""
+
+    def __init__(self, nursery: Nursery, pid: int, words: list[str], files: tuple[Path, Path]) -> None:
+        self.pid = pid
+        self.done: Finished | None = None
+        self._nursery, self._words, self._files = nursery, words, files
+
+    def send_signal(self, number: int) -> None:
+        """To it alone; to nobody, if it has ended."""
+        if not self.ended():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill_all(self) -> None:
+        """It and its session, which it may not have begun yet."""
+        for kill in (os.killpg, os.kill):
+            with suppress(ProcessLookupError):
+                kill(self.pid, signal.SIGKILL)
+
+    def ended(self, timeout: float | None = 0.0) -> bool:
+        """Whether it ends within so many seconds."""
+        said = self._nursery.process.stdout
+        return self.done is not None or timeout is None or bool(select.select([said], [], [], timeout)[0])
+
+    def wait(self, timeout: float | None = None) -> Finished:
+        """Its end; TimeoutExpired, as of `subprocess`, if that does not come in time."""
+        if not self.ended(timeout):
+            assert timeout is not None
+            raise subprocess.TimeoutExpired(self._words, timeout)
+        if self.done is None:
+            status = int(self._nursery.line())
+            texts = [path.read_text(encoding="utf-8", errors="replace") for path in self._files]
+            self.done = Finished([*self._words], status, *texts)
+        return self.done
+
+
 class Finished(subprocess.CompletedProcess[str]):
     """What a command left behind; `late` if it was killed at its limit."""
 
@@ -143,6 +188,16 @@ _nurseries = threading.local()  # one a thread: a nursery waits for its child
 
 def run(code: str, *words: str, cwd: Path, env: dict[str, str] | None = None, timeout: float | None = None) -> Finished:
     """`python -c code words…`."""
+    return _own().run(code, [*words], cwd, dict(os.environ) if env is None else env, timeout)
+
+
+def started(code: str, *words: str, cwd: Path, env: dict[str, str] | None = None) -> AbstractContextManager[Child]:
+    """The same, to be watched and sent signals; one at a time."""
+    return _own().started(code, [*words], cwd, dict(os.environ) if env is None else env)
+
+
+def _own() -> Nursery:
     if not hasattr(_nurseries, "own"):
         _nurseries.own = Nursery()
-    return _nurseries.own.run(code, [*words], cwd, dict(os.environ) if env is None else env, timeout)
+    found: Nursery = _nurseries.own
+    return found

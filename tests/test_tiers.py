@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
+from tests.forked import Nursery
 from tests.harness.test_cli import dgtd, test_problem_list_names_every_problem_once
 from tests.tiers import LONGEST, longest_first, starts_a_process
 
@@ -17,6 +19,14 @@ def through_another():
     return direct()
 
 
+def forks():
+    return forked.run("", cwd=Path())
+
+
+def forks_another():
+    return Nursery("python")
+
+
 def none():
     return through_none()
 
@@ -25,7 +35,10 @@ def through_none():
     return 1
 
 
-@pytest.mark.parametrize("function", [direct, through_another, dgtd, test_problem_list_names_every_problem_once])
+PROCESSES = [direct, through_another, forks, forks_another, dgtd, test_problem_list_names_every_problem_once]
+
+
+@pytest.mark.parametrize("function", PROCESSES)
 def test_what_leads_to_a_process_is_seen(function):
     assert starts_a_process(function)
 

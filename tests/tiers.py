@@ -1,7 +1,7 @@
 """Which tests belong to the slow tier without saying so, those that start a process; and in which order tests run.
 
 A command in a process of its own imports torch and numba first, which takes seconds. So a test whose code, or whose
-fixtures' code, leads to `subprocess` is slow, however it gets there; all others run in seconds together.
+fixtures' code, leads to `subprocess` or to `forked` is slow, however it gets there; all others run in seconds together.
 """
 
 import subprocess
@@ -9,6 +9,8 @@ from functools import cache
 from types import FunctionType
 
 import pytest
+
+from tests import forked
 
 # A minute or more each, the longest first.
 LONGEST = (
@@ -49,7 +51,7 @@ def mark_slow_ones(items: list[pytest.Item]) -> None:
 
 @cache
 def starts_a_process(function: FunctionType) -> bool:
-    """Whether it uses `subprocess`, or calls a function of the tests that does."""
+    """Whether it uses `subprocess` or `forked`, or calls a function of the tests that does."""
     seen: set[FunctionType] = set()
     todo = [getattr(function, "__wrapped__", function)]
     while todo:
@@ -59,7 +61,7 @@ def starts_a_process(function: FunctionType) -> bool:
         seen.add(found)
         for name in found.__code__.co_names:
             value = found.__globals__.get(name)
-            if value is subprocess:
+            if value is subprocess or value is forked or value is forked.Nursery:
                 return True
             if isinstance(value, FunctionType) and (value.__module__ or "").startswith("tests"):
                 todo.append(value)

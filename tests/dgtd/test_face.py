@@ -11,6 +11,7 @@ import pytest
 import dgtd
 from dgtd import calls, comparing
 from dgtd.harness.oracle.problem import Problem
+from tests import forked
 from tests.harness.test_cli import ROOT
 from tests.harness.test_cli import dgtd as command
 
@@ -117,7 +118,8 @@ def test_our_own_modules_have_one_name():
         "import sys, dgtd.harness.cli, dgtd.suites.cost, dgtd.suites.control, dgtd.comparing, dgtd.calls; "
         "print([name for name in sys.modules if name.split('.')[0] in ('algorithms', 'harness', 'suites')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = forked.run(code, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     assert done.stdout == "[]\n"
 
 

@@ -18,11 +18,8 @@ COMMAND = "from dgtd.harness.cli import main; main()"
 
 
 def dgtd(*words: str, cwd: Path | None = None, env: dict | None = None) -> subprocess.CompletedProcess:
-    """The command; in an interpreter started from nothing if it has an environment of its own."""
-    if env is None:
-        return forked.run(COMMAND, *words, cwd=cwd or ROOT)
-    command = [sys.executable, "-c", COMMAND, *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd or ROOT, env=env)
+    """The command, in this environment or another."""
+    return forked.run(COMMAND, *words, cwd=cwd or ROOT, env=env)
 
 
 def test_problem_show_has_its_keys_and_published_numbers():

@@ -21,8 +21,9 @@ from dgtd.harness.runs.driver import execute
 from dgtd.harness.runs.executors import InProcess, executor_maker
 from dgtd.harness.runs.spec import PredictorSpec, Probe, Request, log_times
 from dgtd.harness.runs.store import Store
+from tests.forked import Nursery
 from tests.harness.runs.lanes import spec
-from tests.harness.test_cli import dgtd
+from tests.harness.test_cli import COMMAND, dgtd
 
 STRANGE = ("[/x]", "[bold]b[/bold]", "$x_{$", "\\1", ":warning:", "[link=http://a]a[/link]", "α 名前", "100 %")
 NOISY = """
@@ -130,23 +131,38 @@ def test_a_check_of_a_rule_that_prints_is_json(tmp_path):
 ASCII = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
 
 
-def test_an_ascii_terminal_costs_no_file_and_no_number(tmp_path):
+@pytest.fixture(scope="module")
+def ascii_terminal():
+    """Commands of an interpreter that was started where there is ASCII alone: what it prints in is decided then."""
     env = os.environ | ASCII
+    nursery = Nursery(env=env)
+    yield lambda *words, cwd, code=COMMAND: nursery.run(code, [*words], cwd, env, None)
+    nursery.close()
+
+
+def test_an_ascii_terminal_knows_no_greek(tmp_path, ascii_terminal):
+    """So the commands of the two tests below meet what these are about."""
+    done = ascii_terminal(cwd=tmp_path, code="import sys; print(sys.stderr.encoding); print('√')")
+    assert (done.returncode, done.stdout) == (1, "ascii\n")
+    assert "UnicodeEncodeError" in done.stderr
+
+
+def test_an_ascii_terminal_costs_no_file_and_no_number(tmp_path, ascii_terminal):
     files = ("--markdown", "m.md", "--junit", "j.xml", "--document", "d.md")
     words = ("suite", "contraction", "--claim", "contraction/cramer", "--store", "s.sqlite")
-    done = dgtd(*words, *files, cwd=tmp_path, env=env)
+    done = ascii_terminal(*words, *files, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "PASS" in done.stdout
     assert "√γ" in (tmp_path / "d.md").read_text(encoding="utf-8")
     assert "contraction/cramer" in (tmp_path / "m.md").read_text(encoding="utf-8")
     ElementTree.parse(tmp_path / "j.xml")
-    plain = json.loads(dgtd(*words, "--json", cwd=tmp_path, env=env).stdout)
+    plain = json.loads(ascii_terminal(*words, "--json", cwd=tmp_path).stdout)
     assert plain == json.loads(dgtd(*words, "--json", cwd=tmp_path).stdout)
 
 
-def test_an_ascii_terminal_gets_a_report(tmp_path):
+def test_an_ascii_terminal_gets_a_report(tmp_path, ascii_terminal):
     words = ("--problems", "two_state", "--alpha", "0.05", "--beta", "0.1", "--seeds", "2", "--steps", "50")
-    done = dgtd("compare", *words, "--store", "s.sqlite", "--out", "out", cwd=tmp_path, env=os.environ | ASCII)
+    done = ascii_terminal("compare", *words, "--store", "s.sqlite", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "α" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 

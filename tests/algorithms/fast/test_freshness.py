@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import forked
 
 START = """
 import numpy as np
@@ -44,8 +44,9 @@ print(Sampler(baird()[0], lane_streams(0, range(2))).draw(20).tolist())
 
 def run(code: str, cwd: Path | None = None) -> str:
     root = Path(__file__).parents[3]
-    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(root)!r})\n" + START + code]
-    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=cwd).stdout.strip()
+    done = forked.run(f"import sys; sys.path.insert(0, {str(root)!r})\n" + START + code, cwd=cwd or root)
+    done.check_returncode()
+    return done.stdout.strip()
 
 
 @pytest.mark.slow
@@ -69,9 +70,9 @@ def test_a_kernel_whose_helper_changed_in_another_module_runs_as_it_now_is(tmp_p
     results = []
     for changed in (source, source.replace("uint64(11)", "uint64(12)"), source):
         helper.write_text(changed)
-        command = [sys.executable, "-c", DRAW]
         environment = os.environ | {"DGTD_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+        done = forked.run(DRAW, cwd=tmp_path, env=environment)
+        done.check_returncode()
         results.append(done.stdout)
     assert results[0] == results[2] != results[1]
 

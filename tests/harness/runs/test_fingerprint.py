@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -24,6 +23,7 @@ from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.work import Cohort, Task, carry_out
 from tests.harness.runs.lanes import ROOT, spec
+from tests.harness.test_cli import dgtd
 
 BODY = """
 from dgtd.algorithms.rule import Cotangents, rule
@@ -54,11 +54,10 @@ def test_two_files_with_equal_functions_and_other_constants_are_two_rules(tmp_pa
 
 
 def command(store, *words):
-    line = "from dgtd.harness.cli import main; main()"
-    whole = [sys.executable, "-c", line, "run", "--problem", "boyan", "--alpha", "0.1", "--beta", "0.1", "--seeds", "2"]
+    whole = ["run", "--problem", "boyan", "--alpha", "0.1", "--beta", "0.1", "--seeds", "2"]
     whole += ["--steps", "50", "--executor", "in-process", "--json", "--store", str(store), *words]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(whole, capture_output=True, text=True, env=environment, cwd=store.parent)
+    done = dgtd(*whole, env=environment, cwd=store.parent)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

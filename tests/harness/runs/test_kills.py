@@ -5,8 +5,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,11 +12,13 @@ import pytest
 
 from dgtd.harness.runs.spec import COHORT
 from dgtd.harness.runs.store import Store
+from tests import forked
 from tests.harness.runs.lanes import ROOT
+from tests.harness.test_cli import COMMAND, dgtd
 
 
 def command(store: Path, steps: int = 100_000) -> list[str]:
-    words = [
+    return [
         "run",
         "--problem",
         "baird",
@@ -33,12 +33,6 @@ def command(store: Path, steps: int = 100_000) -> list[str]:
         "--executor",
         "in-process",
         "--json",
-    ]
-    return [
-        sys.executable,
-        "-c",
-        "from dgtd.harness.cli import main; main()",
-        *words,
         "--steps",
         str(steps),
         "--store",
@@ -51,23 +45,20 @@ def check_kills(folder: Path, kills: int, seed: int) -> int:
     peace, war = folder / "peace.sqlite", folder / "war.sqlite"
     environment = os.environ | {"NUMBA_NUM_THREADS": "1"}
     start = time.perf_counter()
-    whole = subprocess.run(command(peace), capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+    whole = dgtd(*command(peace), env=environment)
     length = time.perf_counter() - start
     rng, hit, finished_before = random.Random(seed), 0, 0
     while hit < kills:
-        process = subprocess.Popen(
-            command(war), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=ROOT
-        )
         fresh, start = not war.exists(), time.perf_counter()
-        try:
-            process.communicate(timeout=rng.uniform(0.2 * length, length))
-            if fresh:  # how long a whole run takes changes with what else the machine is at
-                length = time.perf_counter() - start
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            hit += 1
-            print(f"kill {hit}", flush=True)
+        with forked.started(COMMAND, *command(war), cwd=ROOT, env=environment) as process:
+            if process.ended(rng.uniform(0.2 * length, length)):
+                if fresh:  # how long a whole run takes changes with what else the machine is at
+                    length = time.perf_counter() - start
+            else:
+                process.send_signal(signal.SIGKILL)
+                hit += 1
+                print(f"kill {hit}", flush=True)
+            process.wait()
         if war.exists():
             count = "SELECT count(*) FROM lanes"
             stored = sqlite3.connect(war).execute(count).fetchone()[0] if _has_lanes(war) else 0
@@ -78,7 +69,8 @@ def check_kills(folder: Path, kills: int, seed: int) -> int:
                 for part in folder.glob("war.sqlite*"):
                     part.unlink(missing_ok=True)
                 finished_before = 0
-    final = subprocess.run(command(war), capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+    final = dgtd(*command(war), env=environment)
+    assert whole.returncode == final.returncode == 0
     tables = [json.loads(done.stdout) for done in (whole, final)]
     for table in tables:
         table.pop("microseconds_per_step")
@@ -108,18 +100,18 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path):
     store = tmp_path / "s.sqlite"
     words = [*command(store, steps=3_000_000)]
     words[words.index("in-process")] = "pool"
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    for _ in range(600):
-        time.sleep(0.1)
-        if store.exists() and _has_lanes(store):
-            count = "SELECT count(*) FROM lanes WHERE outcome = 'budget spent'"
-            if sqlite3.connect(store).execute(count).fetchone()[0] >= COHORT:
-                break
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on from there" in errors
-    assert "Traceback" not in errors
+    with forked.started(COMMAND, *words, cwd=ROOT) as process:
+        for _ in range(600):
+            time.sleep(0.1)
+            if store.exists() and _has_lanes(store):
+                count = "SELECT count(*) FROM lanes WHERE outcome = 'budget spent'"
+                if sqlite3.connect(store).execute(count).fetchone()[0] >= COHORT:
+                    break
+        process.send_signal(signal.SIGINT)
+        done = process.wait(timeout=60)
+    assert done.returncode == 130
+    assert "the same command goes on from there" in done.stderr
+    assert "Traceback" not in done.stderr
     with Store(store) as results:
         (run,) = results.runs()
     assert run["outcomes"]["budget spent"] >= COHORT

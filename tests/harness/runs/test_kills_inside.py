@@ -3,8 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +17,7 @@ from dgtd.harness.runs.executors import InProcess, make_executor
 from dgtd.harness.runs.spec import Request, RunSpec
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.trainers.trainer import prepared
+from tests import forked
 from tests.harness.runs.agents import agent
 from tests.harness.runs.lanes import ROOT, run_all
 from tests.harness.runs.processes import children
@@ -62,15 +61,13 @@ def kill_inside(store: Path, what: RunSpec) -> int:
 
 def _killed(store: Path, what: RunSpec) -> int:
     """The step of the last checkpoint of a run that was killed; 0 if it was over."""
-    command = [sys.executable, "-c", COMMAND, str(store), what.to_json()]
-    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | ONE_THREAD | {VARIABLE: SOON})
+    environment, words = os.environ | ONE_THREAD | {VARIABLE: SOON}, (str(store), what.to_json())
     deadline = time.monotonic() + 120
-    try:
-        while not (first := kept_step(store)) and process.poll() is None and time.monotonic() < deadline:
+    with forked.started(COMMAND, *words, cwd=ROOT, env=environment) as process:
+        while not (first := kept_step(store)) and not process.ended() and time.monotonic() < deadline:
             time.sleep(0.01)
-        while kept_step(store) == first and process.poll() is None and time.monotonic() < deadline:
+        while kept_step(store) == first and not process.ended() and time.monotonic() < deadline:
             time.sleep(0.01)
-    finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
     with Store(store) as opened:

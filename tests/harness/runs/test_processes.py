@@ -4,7 +4,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import deque
 from itertools import repeat
@@ -19,8 +18,10 @@ from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Outcome, Request
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.timeouts import came, listening
+from tests import forked
 from tests.harness.runs.lanes import ROOT, spec
 from tests.harness.runs.processes import dgtd_command, living, wait_for_rows
+from tests.harness.test_cli import COMMAND
 
 POLITE = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 RUN = ("run", "--problem", "baird", "--rule", "gtd2", "--alpha", "0.01", "--beta", "0.05", "--seeds", "640")
@@ -58,27 +59,27 @@ def test_nohup_is_respected(tmp_path):
     store = tmp_path / "s.sqlite"
     code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); from dgtd.harness.cli import main; main()"
     words = [*RUN[:-1], "32", "--steps", "300000", "--executor", "in-process", "--store", str(store)]
-    process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, cwd=ROOT)
-    wait_for_rows(store)
-    process.send_signal(signal.SIGHUP)
-    assert process.wait(timeout=60) == 0
+    with forked.started(code, *words, cwd=ROOT) as process:
+        wait_for_rows(store)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=60).returncode == 0
 
 
 @pytest.mark.slow
 def test_in_this_process_ctrl_c_is_heard_at_once_in_the_middle_of_a_long_run(tmp_path):
     store = tmp_path / "s.sqlite"
     words = [*RUN[:-1], "16", "--steps", "100000000", "--executor", "in-process"]
-    process = started(store, *words)
-    deadline = time.monotonic() + 60
-    while not store.exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(5)  # compiled and under way
-    sent = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with forked.started(COMMAND, *words, "--store", str(store), cwd=ROOT) as process:
+        deadline = time.monotonic() + 60
+        while not store.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(5)  # compiled and under way
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        done = process.wait(timeout=60)
     assert time.monotonic() - sent < 4  # 2 on a quiet machine
-    assert process.returncode == 130
-    assert "the same command goes on from there" in errors
+    assert done.returncode == 130
+    assert "the same command goes on from there" in done.stderr
     rows = sqlite3.connect(store).execute("SELECT DISTINCT outcome FROM lanes").fetchall()
     assert rows == [("interrupted",)]
 

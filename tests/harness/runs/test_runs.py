@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 
 import numpy as np
 import pytest
@@ -14,8 +13,8 @@ from dgtd.harness.runs.rule_files import reference
 from dgtd.harness.runs.spec import FileRef, Outcome, Request, RunSpec, StepSchedule, log_times
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.work import Cohort, Task, carry_out
-from tests.harness.runs.lanes import ROOT, run_all, spec
-from tests.harness.runs.processes import dgtd_command
+from tests.harness.runs.lanes import run_all, spec
+from tests.harness.test_cli import dgtd
 
 # ---------------------------------------------------------------------- specifications
 
@@ -180,10 +179,7 @@ def test_an_executor_that_cannot_be_had_says_why(arguments, says):
 def test_without_a_place_for_compiled_code_commands_work_with_one_warning(tmp_path, executor):
     words = ["run", "--problem", "two_state", "--rule", "gtd2", "--alpha", "0.01", "--beta", "0.05", "--steps", "20"]
     words += ["--seeds", "4", "--executor", executor, "--workers", "1", "--store", str(tmp_path / "s.sqlite")]
-    done = subprocess.run(
-        dgtd_command(*words), capture_output=True, text=True, cwd=ROOT,
-        env=os.environ | {"DGTD_CACHE": "/proc/nowhere"},
-    )  # fmt: skip
+    done = dgtd(*words, env=os.environ | {"DGTD_CACHE": "/proc/nowhere"})
     assert done.returncode == 0
     assert done.stderr.count("can't keep compiled code in /proc/nowhere") == 1
     assert "Traceback" not in done.stderr
