@@ -15,7 +15,7 @@ from dgtd.given import AnyProblem, AnyRule, place_of, rule_of, where_of
 from dgtd.harness.commands.carry_out import carried_out
 from dgtd.harness.commands.output import open_store
 from dgtd.harness.experiment.search import learner, run_spec
-from dgtd.harness.judging.ledger import Entry, Workshop, collect, counts, judge, setting_for
+from dgtd.harness.judging.ledger import Entry, Workshop, collect, counts, judge, setting_for, suite_and_claim
 from dgtd.harness.oracle.certificates import Certificate
 from dgtd.harness.oracle.certificates import certify as certificate
 from dgtd.harness.oracle.moments import Moments
@@ -177,7 +177,8 @@ def suite(
 
 def explain(claim: str, rule: AnyRule | None = None, **more: Any) -> dict[str, Any]:
     """The evidence of one claim, its margin, and what would turn its verdict round."""
-    found = [each for each in suite(claim.split("/")[0], rule, claim=claim, **more) if each.claim.id == claim]
+    name, own = suite_and_claim(claim)
+    found = [each for each in suite(name, rule, claim=own, **more) if each.claim.id == own]
     if not found:
-        raise ValueError(f"no claim {claim!r}: dgtd.suite({claim.split('/')[0]!r}).frame lists them")
+        raise ValueError(f"no claim {own!r}: dgtd.suite({name!r}).frame lists them")
     return found[0].as_dict()

@@ -1,4 +1,4 @@
-"""Problems, rules and suites by name: entry points, ours declared like anyone's, or `path/to/file.py:function`."""
+"""Problems, worlds, rules and suites by name: entry points, ours like anyone's, or `path/to/file.py:function`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import Any
 from dgtd.algorithms.checks import InterruptedByUser
 from dgtd.algorithms.names import look_up, unknown
 from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.sources import digest_of, importable
 
 MOST_DIGITS = 18  # a parameter is a size, a probability or a seed: each fits into 64 bits
 _CALL = re.compile(r"((?P<path>[^()]+\.py):)?(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
@@ -107,30 +108,54 @@ def _parsed(text: str) -> tuple[Any, dict[str, Any]]:
     if match is None:
         raise ValueError(f"no problem {text!r}; write a name, or name(key=value) as in 'random_mdp(states=20)'")
     if match["path"]:
-        return (make := _of_file(text, Path(match["path"]), match["name"])), _parameters(text, match["inside"], make)
+        make = from_file("problem", f"{match['path']}:{match['name']}")
+        return make, _parameters(text, match["inside"], make)
     point = look_up("problem", match["name"].replace("-", "_"), installed("problems"))
     with answering(f"problem {match['name']!r}"):
         make = point.load()
     return make, _parameters(text, match["inside"], make)
 
 
-def _of_file(text: str, path: Path, name: str) -> Any:
-    """A function of a user's file. What it returns is hashed by its numbers, so nothing stale can be taken for it."""
+def is_file(text: str) -> bool:
+    """Whether a text names a file of the user's."""
+    return ".py:" in text or text.endswith(".py")
+
+
+def from_file(kind: str, text: str) -> Any:
+    """A function of a user's file, `path/to/file.py:function`, as the file is now."""
+    path_text, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
+    if not name:
+        raise ValueError(f"{kind} {text!r} must name a function, as in '{path_text}:my_{kind}'")
+    path = Path(path_text)
     if not path.is_file():
-        raise ValueError(f"no file {str(path)!r} for problem {text!r}")
-    with answering(f"problem {text!r}"):
+        raise ValueError(f"no file {str(path)!r} for {kind} {text!r}")
+    with answering(f"{kind} {text!r}"):
         scope = _scope(path.resolve(), path.read_bytes())
     return look_up(f"function in {path}", name, {key: value for key, value in scope.items() if callable(value)})
+
+
+def made_by_file(text: str) -> Any:
+    """What a user's `path/to/file.py:function(key=value)` returns, made once per content of the file."""
+    make, _ = _parsed(text)
+    with answering(f"problem {text!r}"):
+        return _made(make, text)
+
+
+@lru_cache(maxsize=32)
+def _made(make: Any, text: str) -> Any:
+    return make(**_parsed(text)[1])
+
+
+def source_of(text: str) -> str:
+    """The digest of a user's `path/to/file.py:…` and of the files beside it that it imports."""
+    return digest_of(Path(text.partition(".py:")[0] + ".py"))
 
 
 @lru_cache(maxsize=32)
 def _scope(path: Path, source: bytes) -> dict[str, Any]:
     """What a file defines, run once per content; it may import files that lie beside it."""
-    sys.path.insert(0, str(path.parent))
-    try:
+    with importable(path.parent, first=True):
         return runpy.run_path(str(path))
-    finally:
-        sys.path.remove(str(path.parent))
 
 
 def _defaults(make: Any) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 import typer
 from scipy import stats
 
-from dgtd.algorithms.rules import find_rule
 from dgtd.harness.commands.carry_out import carried_out
 from dgtd.harness.commands.options import INTERRUPTED, Where, path_option, runs_lanes
 from dgtd.harness.commands.output import AsJson, open_store, print_json, print_table, say, tell
@@ -199,7 +198,7 @@ LYAPUNOV = "growth per step of almost every path, 99.9 % interval; above 0, path
 
 
 def certify(
-    rule: str = typer.Argument(help="A rule, as in 'gtd2' or 'greedy_gq(0.5)'."),
+    rule: str = typer.Argument(help="A rule, as in 'gtd2' or 'greedy_gq(0.5)', or path/to/file.py:function."),
     problem: str = typer.Option(..., help="A problem, as in 'baird'."),
     alpha: float = typer.Option(..., help="Step size of θ."),
     beta: float = typer.Option(..., help="Step size of w."),
@@ -211,7 +210,7 @@ def certify(
     as_json: bool = AsJson,
 ) -> None:
     """Stable, marginal, heavy-tailed or diverging: the exact mean and mean square, and the Lyapunov exponent."""
-    update, world = find_rule(rule), find_problem(problem)
+    update, world = resolve(reference(rule)), find_problem(problem)
     if world.network is not None:
         raise ValueError(f"problem {problem!r} has a nonlinear predictor: no certificate exists for it")
     found = compute(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from dgtd.algorithms.rules import FAMILIES, RULES, find_rule
+from dgtd.algorithms.rules import FAMILIES, RULES
 from dgtd.algorithms.streams import generator, lane_streams
 from dgtd.harness.commands.options import path_option
 from dgtd.harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell, tell_complaints
@@ -48,9 +48,12 @@ def list_rules(as_json: bool = AsJson) -> None:
 
 
 @rules.command("show", cls=Command)
-def show_rule(name: str = typer.Argument(help="A name from `dgtd rule list`."), as_json: bool = AsJson) -> None:
+def show_rule(
+    name: str = typer.Argument(help="A rule: a name, or path/to/file.py:function."),
+    as_json: bool = AsJson,
+) -> None:
     """The arithmetic of a rule."""
-    rule = find_rule(name)
+    rule = resolve(reference(name))
     found = _described(rule) | {"source": inspect.getsource(rule.function)}
     if as_json:
         print_json(found)
@@ -138,19 +141,25 @@ def _shown(value: Any) -> str:
 # ---------------------------------------------------------------------- worlds
 
 Frame = path_option("--plot", "Draw a frame to this file (png).")
+Others = typer.Argument(None, help="Others to list too: gym:ID, or path/to/file.py:function.")
 worlds = typer.Typer(help="The worlds that agents act in.", no_args_is_help=True)
 
 
 @worlds.command("list", cls=Command)
-def list_worlds(as_json: bool = AsJson) -> None:
+def list_worlds(
+    more: list[str] = Others,
+    as_json: bool = AsJson,
+) -> None:
     """Every world of ours, and how to name one of gymnasium's."""
     names = ("name", "observations", "actions", "limit", "summary")
-    rows = [{name: getattr(world, name) for name in names} for world in known_worlds()]
+    worlds = {world.name: world for world in known_worlds()} | {name: find_world(name) for name in more or ()}
+    rows = [{"name": name} | {word: getattr(world, word) for word in names[1:]} for name, world in worlds.items()]
     if as_json:
         print_json(rows)
         return
     print_table("", list(names), [[str(value) for value in row.values()] for row in rows], numbers={1, 2, 3})
     tell("gym:ID names any world of gymnasium with discrete actions and a vector to observe, as in gym:Acrobot-v1.")
+    tell("path/to/file.py:function names one of yours, where the function returns a WorldInfo.")
 
 
 EPISODES, STEPS = 7, 20_000  # of each of eight lanes, and steps at most
@@ -158,7 +167,7 @@ EPISODES, STEPS = 7, 20_000  # of each of eight lanes, and steps at most
 
 @worlds.command("show", cls=Command)
 def show_world(
-    name: str = typer.Argument(help="A world, as in cartpole-v1 or gym:Acrobot-v1."),
+    name: str = typer.Argument(help="A world, as in cartpole-v1 or gym:Acrobot-v1, or path/to/file.py:function."),
     plot: Path | None = Frame,
     as_json: bool = AsJson,
 ) -> None:

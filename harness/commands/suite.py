@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from dgtd.algorithms.names import look_up, unknown
+from dgtd.algorithms.names import unknown
 from dgtd.harness.commands.carry_out import progress
 from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, path_option, runs_lanes
 from dgtd.harness.commands.output import (
@@ -26,6 +26,7 @@ from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.conformance import examine, examine_suite
 from dgtd.harness.judging.estimate import estimate
 from dgtd.harness.judging.ledger import (
+    Entry,
     Workshop,
     collect,
     counts,
@@ -35,6 +36,7 @@ from dgtd.harness.judging.ledger import (
     judge,
     needs_of,
     setting_for,
+    suite_and_claim,
 )
 from dgtd.harness.report.document import as_document, as_junit, as_markdown, draw_all
 from dgtd.harness.runs.rule_files import reference, resolve
@@ -52,7 +54,7 @@ Starts = typer.Option([], "--claim", help="Only the claims whose id starts so. M
 @runs_lanes
 def suite(
     where: Where,
-    name: str = typer.Argument(help="A suite, or all; or the word check, and a suite's name behind it."),
+    name: str = typer.Argument(help="A suite, file.py:function, or all; or the word check, and a suite behind it."),
     checked: str | None = typer.Argument(None, help="With check: the suite whose claims are looked at, and not run."),
     profile: str = Profile,
     rule: str | None = RuleText,
@@ -172,32 +174,43 @@ def _explain_failures(entries: list, judged: Any) -> None:
 @runs_lanes
 def explain(
     where: Where,
-    claim: str = typer.Argument(help="A claim's id, from `dgtd suite`."),
+    claim: str = typer.Argument(help="A claim's id, or what several begin with; file.py:function/ID of your own."),
     profile: str = Profile,
     rule: str | None = RuleText,
     seed: int = Seed,
     as_json: bool = AsJson,
 ) -> int:
-    """The evidence of one claim, and what would turn its verdict round. Stored evidence is not computed again."""
-    name = claim.split("/")[0]
+    """The evidence of claims, and what would turn their verdicts round. Stored evidence is not computed again."""
+    name, start = suite_and_claim(claim)
     find_suites(name)
     setting, claims, judged = _claims(name, profile, rule, seed, [])
-    chosen = [look_up("claim", claim, {c.id: c for c in claims})]
+    equal = [each for each in claims if each.id == start]
+    chosen = equal or [each for each in claims if each.id.startswith(start)]
+    if not chosen:
+        raise unknown("claim", start, [each.id for each in claims])
     make = where.make
     with open_store(where.store) as results:
         workshop = Workshop(results, make, where.timeout)
         entries = judge(chosen, setting, rule, workshop, judged)
-    if not entries:
+    if len(entries) < len(chosen):
         return INTERRUPTED
-    (entry,) = entries
     if as_json:
-        print_json(entry.as_dict() | {"evidence": evidence_of(entry.claim, setting, judged)})
-        return exit_code([entry])
+        found = [each.as_dict() | {"evidence": evidence_of(each.claim, setting, judged)} for each in entries]
+        print_json(found[0] if equal else found)
+        return exit_code(entries)
+    if not equal:
+        tell(f"no claim is {start!r}; {len(entries)} begin so\n" if start else f"{len(entries)} claims\n")
+    for entry in entries:
+        _explain(entry, setting, judged)
+    return exit_code(entries)
+
+
+def _explain(entry: Entry, setting: Setting, judged: Any) -> None:
     finding = entry.finding
     tell(f"{entry.status}: {entry.claim.says}\nsource: {entry.claim.source}")
     if finding is None:
         tell(entry.words)
-        return exit_code([entry])
+        return
     rows = [
         ["evidence", finding.words],
         ["where it comes from", evidence_of(entry.claim, setting, judged)],
@@ -213,4 +226,3 @@ def explain(
         ["again", entry.command],
     ]
     print_table("", ["", ""], rows)
-    return exit_code([entry])

@@ -43,6 +43,7 @@ class Claim:
     figure    what a figure of the paper shows: if it does not hold here, that is a finding, and no failure of ours
     confirm   False where a FAIL stands as it is: its sample is of settings, and fresh seeds would cost as much again
     seeded    False for an exact check that draws no points: it is computed once for all seeds
+    file      of a suite that is no package: the text that names it; whoever loads it fills it in
     """
 
     id: str
@@ -58,6 +59,7 @@ class Claim:
     confirm: bool = True
     seeded: bool = True
     profiles: tuple[str, ...] = PROFILES
+    file: str = ""
 
     def __post_init__(self) -> None:
         exact, sampled = self.check is not None, self.needs is not None and self.judge is not None
@@ -68,8 +70,8 @@ class Claim:
 
     @property
     def suite(self) -> str:
-        """The first word of the id."""
-        return self.id.split("/")[0]
+        """The first word of the id, or the file."""
+        return self.file or self.id.split("/")[0]
 
     @property
     def sampled(self) -> bool:

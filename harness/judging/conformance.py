@@ -18,7 +18,7 @@ from dgtd.harness.judging.ledger import find_suites, needs_of
 from dgtd.harness.oracle.objectives import facts_of
 from dgtd.harness.oracle.problem import Problem
 from dgtd.harness.oracle.theorem import EXACT, descends_error, network_case, small_problem, solves_w_error
-from dgtd.harness.plugins import find_problem
+from dgtd.harness.plugins import find_problem, is_file
 from dgtd.harness.runs.predictors import default_for
 from dgtd.harness.runs.rule_files import reference
 from dgtd.harness.runs.spec import Learner, PlaceSpec, Probe, RunSpec, log_times
@@ -121,7 +121,7 @@ def examine_problem(name: str) -> list[Complaint]:
 
 def _said(name: str, problem: Problem) -> list[Complaint]:
     out = []
-    if problem.name.split("(")[0] != name.split("(")[0].strip():
+    if not is_file(name) and problem.name.split("(")[0] != name.split("(")[0].strip():
         out.append(Complaint("name", f"the entry point is {name!r}, the MDP calls itself {problem.name!r}"))
     empty = [part for part in ("summary", "source") if not getattr(problem, part).strip()]
     return out + [Complaint(part, "is empty: `dgtd problem list` shows it") for part in empty]
@@ -171,7 +171,8 @@ def examine_suite(name: str) -> list[Complaint]:
     """Every complaint about a suite's claims, of our rules and of a user's."""
     made = find_suites(name)[name]
     own = made(None)
-    out = [complaint for claim in own for complaint in _claim(name, claim)]
+    word = own[0].id.split("/")[0] if own and own[0].file else name  # a file's ids begin with a word of its own
+    out = [complaint for claim in own for complaint in _claim(word, claim)]
     out += [Complaint(claim, "is there twice") for claim, n in Counter(c.id for c in own).items() if n > 1]
     if not own:
         out.append(Complaint(name, "has no claims"))

@@ -1,6 +1,7 @@
 """The ledger: every claim with its verdict, its evidence, and the command that repeats it."""
 
 import functools
+import re
 import shlex
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
@@ -11,7 +12,7 @@ from dgtd.algorithms.names import look_up
 from dgtd.algorithms.rule import Rule
 from dgtd.harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
 from dgtd.harness.judging.verdicts import Finding, Verdict, confirmed
-from dgtd.harness.plugins import answering, installed
+from dgtd.harness.plugins import answering, from_file, installed, is_file, source_of
 from dgtd.harness.runs.driver import Summary, execute
 from dgtd.harness.runs.executors import InProcess
 from dgtd.harness.runs.fingerprint import run_hash
@@ -65,8 +66,10 @@ class Entry:
 
 
 def find_suites(name: str) -> dict[str, Suite]:
-    """The suite of a name, or all of them."""
+    """The suite of a name or of a user's file, or all that are installed."""
     points = installed("suites")
+    if is_file(name):
+        return {name: _loaded(name)}
     if name == "all":
         return {key: _loaded(key) for key in sorted(points)}
     look_up("suite", name, points)
@@ -75,15 +78,22 @@ def find_suites(name: str) -> dict[str, Suite]:
 
 def _loaded(name: str) -> Suite:
     """A suite, whose errors name it."""
+    own = is_file(name)
     with answering(f"suite {name!r}"):
-        suite: Suite = installed("suites")[name].load()
+        suite: Suite = from_file("suite", name) if own else installed("suites")[name].load()
 
     @functools.wraps(suite)
     def claims(rule: Rule | None) -> list[Claim]:
         with answering(f"suite {name!r}"):
-            return suite(rule)
+            return [replace(claim, file=name) for claim in suite(rule)] if own else suite(rule)
 
     return claims
+
+
+def suite_and_claim(text: str) -> tuple[str, str]:
+    """`rates/boyan/gtd2` is of the suite `rates`; behind a user's `file.py:function/` stands an id of its own."""
+    match = re.match(r"(?P<suite>.+\.py:\w+)(/(?P<claim>.*))?$", text)
+    return (match["suite"], match["claim"] or "") if match else (text.split("/")[0], text)
 
 
 def collect(name: str, rule: Rule | None, profile: str) -> list[Claim]:
@@ -103,8 +113,12 @@ def setting_for(rule: Rule | None, profile: str, seed: int) -> Setting:
     return Setting(profile, seed, share(rule, profile))
 
 
-def exact_finding(suite: str, claim: str, profile: str, seed: int, rule: Rule | None = None) -> dict[str, Any]:
-    """What a worker does for an exact claim: find it again, by name, and check it."""
+def exact_finding(
+    suite: str, claim: str, profile: str, seed: int, rule: Rule | None = None, source: str = ""
+) -> dict[str, Any]:
+    """What a worker does for an exact claim: find it again, by name, and check it. `source`: of a user's file."""
+    if source and source != source_of(suite):
+        raise ValueError(f"suite {suite!r} has changed since its claims were collected")
     (found,) = [each for each in find_suites(suite)[suite](rule) if each.id == claim]
     assert found.check is not None
     return found.check(Setting(profile, seed)).as_dict()
@@ -118,7 +132,8 @@ def needs_of(claim: Claim, setting: Setting, judged: Rule | None) -> list[Need]:
     made = installed("suites")
     module = made[claim.suite].value.split(":")[0] if claim.suite in made else __name__
     seed = setting.seed if claim.seeded else 0
-    job = Job.of(exact_finding, rule, suite=claim.suite, claim=claim.id, profile=setting.profile, seed=seed)
+    source: dict[str, Any] = {"source": source_of(claim.file)} if claim.file else {}
+    job = Job.of(exact_finding, rule, suite=claim.suite, claim=claim.id, profile=setting.profile, seed=seed, **source)
     return [replace(job, package=package_of(module))]
 
 

@@ -1,19 +1,19 @@
 """Any environment of gymnasium with discrete actions and a vector to observe: `gym:Acrobot-v1`."""
 
 import inspect
-import sys
 import warnings
 from functools import cache
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dgtd.algorithms.digest import digest
 from dgtd.algorithms.names import unknown
 from dgtd.harness.places.world import GYM, Observations, OneByOne, WorldInfo, missing
+from dgtd.harness.sources import digest_of, importable
 
 
 class GymWorld(OneByOne):
@@ -67,7 +67,7 @@ def _deciding(env: Any) -> str:
     top = kind.__module__.partition(".")[0]
     if top != "gymnasium":
         found += [f"{package} {version(package)}" for package in packages_distributions().get(top, [])]
-        found.append(digest(inspect.getsource(sys.modules[kind.__module__])))
+        found.append(digest_of(Path(inspect.getfile(kind)), kind.__module__))
     if env.spec is not None and env.spec.kwargs:
         found.append(repr(env.spec.kwargs))
     return ", ".join(found)
@@ -92,7 +92,8 @@ def _make(name: str, **settings: Any) -> Any:
 
     short = name.removeprefix(GYM)
     try:
-        with warnings.catch_warnings():
+        # gym:module:ID may name a module of the working folder.
+        with warnings.catch_warnings(), importable(Path.cwd()):
             warnings.simplefilter("ignore")
             return gymnasium.make(short, **settings)
     except error.DependencyNotInstalled as wrong:

@@ -1,4 +1,4 @@
-"""What a world is, and worlds by name: `cartpole-v0`, `vizdoom-defend-the-center`, `gym:Acrobot-v1`."""
+"""What a world is, and worlds by name: `cartpole-v0`, `gym:Acrobot-v1`, `path/to/file.py:function`."""
 
 import hashlib
 import inspect
@@ -19,7 +19,7 @@ from dgtd.algorithms.digest import digest
 from dgtd.algorithms.names import unknown
 from dgtd.algorithms.replay import State, refill
 from dgtd.harness.oracle.metrics import Score
-from dgtd.harness.plugins import answering, installed
+from dgtd.harness.plugins import answering, installed, is_file, made_by_file, source_of
 
 Observations = NDArray[np.float32]
 GYM = "gym:"
@@ -105,12 +105,19 @@ class WorldInfo:
 
 
 def is_world(name: str) -> bool:
-    """Whether a text names a world rather than a finite problem."""
+    """Whether a text names a world rather than a finite problem; of a user's file, what its function makes decides."""
+    if is_file(name):
+        return isinstance(made_by_file(name), WorldInfo)
     return name.startswith(GYM) or name in installed("worlds")
 
 
 def find_world(name: str) -> WorldInfo:
     """A world by name; what is known of one of gymnasium's beside what it says itself has an entry point too."""
+    if is_file(name):
+        made = made_by_file(name)
+        if not isinstance(made, WorldInfo):
+            raise ValueError(f"world {name!r} must be a WorldInfo, got {type(made).__name__}")
+        return replace(made, version=f"{made.version} {source_of(name)}".strip())
     if name not in installed("worlds"):
         if not name.startswith(GYM):
             raise unknown("world", name, [*installed("worlds"), f"{GYM}Acrobot-v1"])

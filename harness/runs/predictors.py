@@ -16,8 +16,8 @@ from dgtd.algorithms.names import look_up, unknown
 from dgtd.algorithms.rules import PUBLISHED, Published
 from dgtd.algorithms.targets import MOST_ATOMS
 from dgtd.harness.oracle.problem import Problem
-from dgtd.harness.plugins import answering
-from dgtd.harness.runs.rule_files import file_reference, is_file, load, reference
+from dgtd.harness.plugins import answering, is_file
+from dgtd.harness.runs.rule_files import file_reference, load, reference
 from dgtd.harness.runs.spec import FileRef, PredictorSpec, StepSchedule
 
 if TYPE_CHECKING:

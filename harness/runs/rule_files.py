@@ -24,7 +24,7 @@ from dgtd.algorithms.formulas import FormulaError
 from dgtd.algorithms.names import unknown
 from dgtd.algorithms.rule import Rule, rule
 from dgtd.algorithms.rules import FAMILIES, RULES, find_rule
-from dgtd.harness.plugins import answering, installed
+from dgtd.harness.plugins import answering, installed, is_file
 from dgtd.harness.runs.spec import FileRef
 from dgtd.harness.runs.timeouts import time_limit
 
@@ -54,11 +54,6 @@ def is_built_in(ref: FileRef) -> bool:
     """Whether a reference is a rule of ours."""
     name = ref.name.split("(")[0]
     return not ref.path and not ref.files and (name in RULES or name in FAMILIES)
-
-
-def is_file(text: str) -> bool:
-    """Whether a text names a file of the user's."""
-    return ".py:" in text or text.endswith(".py")
 
 
 def file_reference(text: str, kind: str) -> FileRef:

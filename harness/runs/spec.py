@@ -18,7 +18,7 @@ from dgtd.algorithms.names import look_up
 from dgtd.algorithms.stepping import Constant, PowerLaw, RobbinsMonro, Schedule
 from dgtd.algorithms.targets import PROJECTIONS, target_class
 from dgtd.harness.places.world import is_world
-from dgtd.harness.plugins import canonical_problem
+from dgtd.harness.plugins import canonical_problem, is_file
 from dgtd.harness.runs.acting_spec import Control, Iteration
 
 COHORT = 16  # lanes that run and are stored together, unless a learner says otherwise
@@ -66,8 +66,12 @@ class PlaceSpec:
     iid: bool = False
 
     def __post_init__(self) -> None:
-        if not self.is_world:
-            object.__setattr__(self, "problem", canonical_problem(self.problem))
+        try:
+            if not self.is_world:
+                object.__setattr__(self, "problem", canonical_problem(self.problem))
+        except ValueError:
+            if not is_file(self.problem):  # a stored run is listed where its file is not; whoever runs it is told
+                raise
 
     @property
     def is_world(self) -> bool:

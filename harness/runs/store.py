@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dgtd.harness.places.place import find_place
+from dgtd.harness.plugins import is_file
 from dgtd.harness.runs.checkpoints import Checkpoints
 from dgtd.harness.runs.database import Database, tell
 from dgtd.harness.runs.fingerprint import run_hash
@@ -249,7 +250,12 @@ class Store:
     def _scores(self, run: str, text: str) -> dict[int, float]:
         """Seed → the score that its place tests, ±∞ for a lane that diverged; nothing where it was not measured."""
         spec, names = RunSpec.from_json(text), self.metrics(run)
-        score = find_place(spec.place.problem).scores[0]
+        try:
+            score = find_place(spec.place.problem).scores[0]
+        except ValueError:
+            if not is_file(spec.place.problem):
+                raise
+            return {}
         rows = [lane for lane in self.lanes(run) if lane.curves.size and lane.outcome.settled]
         if not rows or score.metric not in names or len(spec.probe.times) < 2:
             return {}
