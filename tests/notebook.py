@@ -4,6 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import nbformat
 from nbclient import NotebookClient
@@ -21,24 +22,27 @@ def run(folder: Path) -> Any:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    os.environ["DGTD_STORE"] = str(folder / "results.sqlite")
     client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
-    client.execute()
+    with patch.dict(os.environ, DGTD_STORE=str(folder / "results.sqlite")):  # the kernel's, and not of what runs next
+        client.execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times, which differ each time
     return notebook
 
 
-def printed(notebook: Any) -> list[str]:
-    """What a reader sees as text: standard output and results, without pictures and tables of HTML."""
+def printed(notebook: Any) -> str:
+    """What a reader sees as text: standard output and results, without pictures and tables of HTML.
+
+    A cell's prints arrive in one piece or in several, as the kernel happens to send them.
+    """
     found = []
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if output.output_type == "stream" and output.name == "stdout":
                 found.append(output.text)
             elif "data" in output and "text/plain" in output.data:
-                found.append(output.data["text/plain"])
-    return found
+                found.append(output.data["text/plain"] + "\n")
+    return "".join(found)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from tests.notebook import printed, read, run
 
 def told(notebook):
     """What is printed, the size of a picture apart."""
-    return [re.sub(r"a picture, \d+ bytes", "a picture", text) for text in printed(notebook)]
+    return re.sub(r"a picture, \d+ bytes", "a picture", printed(notebook)).splitlines()
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """What the claims about noise must see, each planted and asked on ten seeds; and that right rules pass them."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ SEEDS = range(10)
 TWIN = Rule("twin", lambda d, u, r: Cotangents(-(r * u), u * r, -(u - r * d)))
 TDC_TWIN = Rule("tdc_twin", lambda d, u, r: Cotangents((0.0 - d) * r, u * r, d * r - u))
 TD = replace(td, name="td_that_promises", promises=gtd2.promises)  # a learner without w
-SAMPLED = {"noise": noise.amount, "noise-slack": noise.slack, "noise-centre": noise.centre}
+SAMPLED = {kind: partial(noise.alone, kind=kind) for kind in ("noise", "noise-slack", "noise-centre")}
 
 
 def verdict(claim, seed):
