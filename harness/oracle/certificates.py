@@ -128,8 +128,8 @@ class Dynamics:
         """Probabilities, and (state, next state, reward, discount, ρ, ends), of transitions that move x differently."""
         table = self.mdp.table
         keys = np.stack([table.state, table.next_state, table.reward, table.discount, table.rho, table.ends])
-        if self.target.outputs == 1:
-            keys[2] = 0.0  # a value's reward is a constant, and moves no deviation
+        if self.target.kind == "value":  # by its kind: a CDF on two atoms has one output, too
+            keys[2] = 0.0  # its reward is a constant, and moves no deviation
         unique, inverse = np.unique(keys, axis=1, return_inverse=True)
         mass = np.bincount(inverse.ravel(), self.mdp.mass).astype(float)
         return mass, (unique[0].astype(np.int64), unique[1].astype(np.int64), *unique[2:])
@@ -178,7 +178,7 @@ class Dynamics:
         X = (X + X.T) / 2  # repeated application would let rounding grow off the symmetric matrices
         K, extra = self._decay, self.mean - np.diag(self._decay)
         cross = (extra @ X) * K
-        rank_part = self._rank_part_by_states(X) if self.target.outputs == 1 else self._rank_part(X)
+        rank_part = self._rank_part_by_states(X) if self.target.kind == "value" else self._rank_part(X)
         return K[:, None] * X * K + cross + cross.T + rank_part
 
     def _rank_part(self, X: Floats) -> Floats:

@@ -9,8 +9,9 @@ from dgtd.algorithms import rules
 from dgtd.algorithms.fast.linear import LinearEngine, directions
 from dgtd.algorithms.rule import Cotangents, rule
 from dgtd.algorithms.streams import lane_streams
-from dgtd.algorithms.targets import ValueTarget
+from dgtd.algorithms.targets import CdfTarget, ValueTarget
 from dgtd.harness.oracle.certificates import Class, Dynamics, _Zeroed, certify, log_growth, mean_square
+from dgtd.harness.oracle.enumerated import second_moment_radius
 from dgtd.harness.oracle.radius import bracket
 from dgtd.harness.plugins import find_problem
 
@@ -122,6 +123,17 @@ def test_each_class_has_its_case():
     found = certify(rules.gtd2, lift.mdp, lift.target("cdf", 3, "nearest"), 0.005, 0.005)
     assert found.kind is Class.MARGINAL
     assert found.stable is None
+
+
+@pytest.mark.parametrize("atoms", [0, 2, 3])
+@pytest.mark.parametrize("end", [1.0, 1.5])
+def test_the_radius_is_that_of_dense_one_step_matrices(atoms, end):
+    """Two atoms have one output, as a value has, and another T at every reward."""
+    mdp = find_problem("random_mdp(states=4)").mdp
+    target = CdfTarget(-end, end, atoms) if atoms else ValueTarget()
+    found = mean_square(Dynamics(rules.gtd2, mdp, target, 0.1, 0.2))
+    assert found.low <= second_moment_radius(rules.gtd2, mdp.with_(weights=mdp.d), target, 0.1, 0.2) <= found.high
+    assert found.high - found.low < 1e-6
 
 
 def test_two_state_td_has_its_published_thresholds():
