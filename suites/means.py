@@ -26,6 +26,7 @@ from dgtd.harness.oracle.objectives import Objective, flat, linear, mlp
 from dgtd.harness.oracle.theorem import EXACT, relative_error
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec
 
@@ -211,3 +212,10 @@ def request(
         (("purpose", purpose), *axes),
     )
     return Request(spec, seeds)
+
+
+def medians(trial: Lanes, metric: str, name: str) -> dict[str, Any]:
+    """The picture of a metric: its median over lanes at each checkpoint, NaN where a lane has none."""
+    with np.errstate(invalid="ignore"):
+        height = np.median(trial.of(metric), axis=1)
+    return {"x": trial.times.tolist(), "y": height.tolist(), "x_name": "steps", "y_name": name}

@@ -1,6 +1,6 @@
 """A claim: a sentence with an id and a source, and an exact check, or the runs it needs and how they are judged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ class Setting:
 
 
 Need = Request | Job
-Needs = Callable[[Setting], list[Need]]
+Needs = Callable[[Setting], Sequence[Need]]
 # Takes what was needed, in order: a Lanes for a run, for a job what its function returned.
 Judge = Callable[[list[Any], Setting], Finding]
 

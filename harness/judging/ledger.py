@@ -127,7 +127,7 @@ def exact_finding(
 def needs_of(claim: Claim, setting: Setting, judged: Rule | None) -> list[Need]:
     """Runs and jobs of a claim; an exact one is a job of its own."""
     if claim.needs is not None:
-        return claim.needs(setting)
+        return list(claim.needs(setting))
     rule = None if judged is None else reference_of(judged)
     made = installed("suites")
     module = made[claim.suite].value.split(":")[0] if claim.suite in made else __name__

@@ -5,15 +5,13 @@ hold and the best J is 0, and claims the limit there; `wheel` has a place where 
 follows ∇J gets there; `falls` has places where one of the two is missing, and claims a fall.
 """
 
-from __future__ import annotations
-
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2, tdc
 from dgtd.harness.judging.claims import Claim
-from dgtd.suites.convergence import falls, limits, planted, wheel
+from dgtd.suites.convergence import falls, limits, wheel
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the user's rule, or GTD2 and TDC."""
     rules = (rule,) if rule else (gtd2, tdc)
-    return [*falls.claims(rules), *limits.claims(rules), *wheel.claims(rules), *planted.controls()]
+    return [*falls.claims(rules), *limits.claims(rules), *wheel.claims(rules), *limits.planted()]

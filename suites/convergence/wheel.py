@@ -4,9 +4,8 @@ TD's fixed points are zeros of E[Σφδ], and so of J. On the wheel there is non
 a frozen w misses where ∇J = 0, and Theorem 2 is about something that TD can't do.
 """
 
-from __future__ import annotations
-
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -14,16 +13,16 @@ from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.fast.module import ModuleEngine
 from dgtd.algorithms.rule import Promise, Rule
 from dgtd.algorithms.rules import greedy_gq, gtd2, td
-from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.claims import PROFILES, Claim, Need, Setting
 from dgtd.harness.judging.statistics import end_over_start
 from dgtd.harness.judging.verdicts import Finding, below, exactly
 from dgtd.harness.oracle.objectives import Objective, module
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.lanes import Lanes
-from dgtd.harness.runs.spec import PredictorSpec, Request, StepSchedule
+from dgtd.harness.runs.spec import PredictorSpec, StepSchedule
+from dgtd.suites.convergence.falls import FULL, NAMES, RADIUS, SOURCE
 from dgtd.suites.means import request
 
-SOURCE = "Theorem 2"
 ANGLES = np.linspace(-np.pi, np.pi, 361)
 # Target → atoms, α, β, offset of the steps, and how many of them in ci.
 FORMS = {"value": (21, 0.02, 0.1, 5000.0, 20_000), "cdf": (4, 0.1, 0.5, 1000.0, 3000)}
@@ -31,15 +30,30 @@ LANES, LIMIT, LATE = 64, 0.1, (0.8, 0.85, 0.9, 0.95, 1.0)
 
 
 def claims(rules: tuple[Rule, ...]) -> list[Claim]:
-    """What is exact about the place, then the limits, then who must miss them."""
-    made = [best_j(target) for target in FORMS]
-    made += [settles(rule, target) for rule in rules for target in FORMS]
-    return [
-        *made,
-        missing("td", "semi-gradient TD on laws", td),
-        missing("h-dropped", "TDC without h", greedy_gq(1.0)),  # TDC's cotangents, without curvature
-        missing("w-frozen", "GTD2 whose w stays at 0", gtd2, beta=1e-12),
-    ]
+    """What is exact about the place, then the limits, then who must miss them: TD and TDC without h pass elsewhere."""
+    made = []
+    for target in FORMS:
+        what = "a value" if target == "value" else "a return distribution"
+        says = (
+            f"the wheel, {what}: J is above 0 at every angle, and the mean updates of TD and of TDC without h vanish "
+        )
+        id_, check = f"convergence/wheel/{target}/best-J", partial(never_0, target)
+        made.append(Claim(id_, says + "at none", "ours", check, seeded=False))
+    for rule, (target, profiles) in product(rules, {"value": FULL, "cdf": PROFILES}.items()):
+        id_ = f"convergence/wheel/{target}/{rule.name}/gradient"
+        says = "where the best J is not 0, ‖∇J‖ ends below a tenth of its start (mean over the last fifth)"
+        made.append(Claim(
+            id_, f"{rule.name}: {says}", SOURCE, needs=partial(run, rule, target), judge=late_gradient, rule=rule,
+            promise=Promise.DESCENDS, profiles=profiles,
+        ))  # fmt: skip
+    for name, words, needs in (
+        ("td", "semi-gradient TD on laws", partial(run, td, "cdf")),
+        ("h-dropped", "TDC without h", partial(run, greedy_gq(1.0), "cdf")),  # TDC's cotangents, without curvature
+        ("w-frozen", "GTD2 whose w stays at 0", partial(run, gtd2, "cdf", beta=1e-12)),
+    ):
+        id_, says = f"convergence/control/wheel/{name}", f"{words}, taken to settle where ∇J = 0"
+        made.append(Claim(id_, says, SOURCE, needs=needs, judge=late_gradient, control=True))
+    return made
 
 
 # ---------------------------------------------------------------------- the place, exactly
@@ -52,18 +66,6 @@ def objective(target: str) -> Objective:
     made = found.target(target, FORMS[target][0])
     engine = ModuleEngine(gtd2, found.network(found.mdp.states, made.head().logits), made.head().predict)
     return Objective(found.mdp, made, module(engine, np.eye(found.mdp.states)))
-
-
-def best_j(target: str) -> Claim:
-    what = "a value" if target == "value" else "a return distribution"
-    return Claim(
-        id=f"convergence/wheel/{target}/best-J",
-        says=f"the wheel, {what}: J is above 0 at every angle, and the mean updates of TD and of TDC without h vanish "
-        "at none",
-        source="ours",
-        check=partial(never_0, target),
-        seeded=False,
-    )
 
 
 def never_0(target: str, setting: Setting) -> Finding:
@@ -91,33 +93,21 @@ def _change(curve: Floats) -> float:
 # ---------------------------------------------------------------------- the limit
 
 
-def run(rule: Rule, target: str, setting: Setting, beta: float | None = None) -> Request:
+def run(rule: Rule, target: str, setting: Setting, beta: float | None = None) -> list[Need]:
     """All lanes start at angle 0, where ∇J is about half of its largest."""
     atoms, alpha, own, offset, steps = FORMS[target]
     steps *= 1 if setting.profile == "ci" or target == "value" else 7
-    return request(
-        rule, "wheel", LANES, setting, "wheel", (0, *(round(share * steps) for share in LATE)), alpha, beta or own,
-        metrics=("J", "gradient", "w_gap"), target=target, atoms=atoms, predictor=PredictorSpec("own"),
-        schedule=StepSchedule("robbins-monro", offset=offset), radius=50.0, cohort=LANES,
-    )  # fmt: skip
-
-
-def settles(rule: Rule, target: str) -> Claim:
-    """Late, and not at one moment: who turns for ever passes every angle."""
-    return Claim(
-        id=f"convergence/wheel/{target}/{rule.name}/gradient",
-        says=f"{rule.name}: where the best J is not 0, ‖∇J‖ ends below a tenth of its start (mean over the last fifth)",
-        source=SOURCE,
-        needs=lambda setting: [run(rule, target, setting)],
-        judge=late_gradient,
-        rule=rule,
-        promise=Promise.DESCENDS,
-        profiles=("ci", "full", "paper") if target == "cdf" else ("full", "paper"),
-    )
+    return [
+        request(
+            rule, "wheel", LANES, setting, "wheel", (0, *(round(share * steps) for share in LATE)), alpha, beta or own,
+            metrics=tuple(NAMES), target=target, atoms=atoms, predictor=PredictorSpec("own"),
+            schedule=StepSchedule("robbins-monro", offset=offset), radius=RADIUS, cohort=LANES,
+        )
+    ]  # fmt: skip
 
 
 def late_gradient(evidence: list[Lanes], setting: Setting) -> Finding:
-    """The geometric mean over lanes."""
+    """The geometric mean over lanes. Late, and not at one moment: who turns for ever passes every angle."""
     (trial,) = evidence
     curve = trial.of("gradient")
     share = end_over_start(np.stack([curve[0], curve[1:].mean(0)]), 2 * setting.false_alarm)
@@ -127,15 +117,3 @@ def late_gradient(evidence: list[Lanes], setting: Setting) -> Finding:
         f"[{share.low:.3f}, {share.high:.3f}] in {share.n} lanes; J ends at {ends:.3g}"
     )
     return below(share, LIMIT, setting.false_alarm, words)
-
-
-def missing(name: str, words: str, rule: Rule, beta: float | None = None) -> Claim:
-    """A control. TD and TDC without h pass where the best J is 0."""
-    return Claim(
-        id=f"convergence/control/wheel/{name}",
-        says=f"{words}, taken to settle where ∇J = 0",
-        source=SOURCE,
-        needs=lambda setting: [run(rule, "cdf", setting, beta)],
-        judge=late_gradient,
-        control=True,
-    )

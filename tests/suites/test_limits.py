@@ -89,7 +89,7 @@ def test_one_feature_too_many_costs_the_network_its_rank():
     from dgtd.algorithms.rules import gtd2
     from dgtd.harness.runs.trainers.networks import Layers
 
-    spec = limits.network_run(gtd2, Setting(), 1000).spec
+    spec = limits.network_run(gtd2, Setting())[0].spec
     assert Layers.of(spec).rank() == (23, 23)
     wider = replace(spec.learner.predictor, inputs="features")  # four features that sum to 1, and a bias
     rank, size = Layers.of(spec.with_learner(predictor=wider)).rank()

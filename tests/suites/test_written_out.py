@@ -14,7 +14,7 @@ from dgtd.harness.judging.verdicts import Verdict
 from dgtd.harness.oracle import mdp, metrics, objectives, saddle
 from dgtd.suites import instrument
 from dgtd.suites.control import algorithm_three, published
-from dgtd.suites.convergence import planted
+from dgtd.suites.convergence import limits
 from dgtd.suites.instrument import curves, exact, steps
 from dgtd.suites.rates import tails
 
@@ -91,9 +91,9 @@ def test_a_step_that_is_1_percent_larger_is_told_apart():
 
 
 def test_planted_curves_pass_without_their_fault(monkeypatch):
-    assert {claim.check(SETTING).verdict for claim in planted.controls()} == {Verdict.FAIL}
-    monkeypatch.setattr(planted, "STALL", planted.STEPS)
-    assert planted.stalls(SETTING).verdict is Verdict.PASS
+    assert {claim.check(SETTING).verdict for claim in limits.planted()} == {Verdict.FAIL}
+    monkeypatch.setattr(limits, "STALL", limits.PLANTED_STEPS)
+    assert limits.stalls(SETTING).verdict is Verdict.PASS
 
 
 def test_a_direction_that_is_not_a_number_is_not_the_published_one(monkeypatch):
