@@ -1,4 +1,4 @@
-"""The average of a linear rule's iterates at any horizon, exactly: without noise, and with noise alone.
+"""The average of a linear rule's iterates at any horizon, exactly: as it is, without noise, and with noise alone.
 
 At constant steps a transition is an affine map y ← Ny of y = (θ − fixed, w, 1), drawn independently of y. With
 S = y₀ + … + y_{n−1}, X = E[yyᵀ], U = E[Syᵀ], and Q whose symmetric part is E[SSᵀ],
@@ -6,17 +6,22 @@ S = y₀ + … + y_{n−1}, X = E[yyᵀ], U = E[Syᵀ], and Q whose symmetric pa
     Ey ← E[N] Ey        X ← E[N X Nᵀ]        U ← (U + X) E[N]ᵀ        Q ← Q + 2U + X
 
 so n steps are the power of a matrix: about log₂ n squarings. There is no Γ here: the ball would make it nonlinear.
+Transitions are independent; along trajectories there is `Moments.run`.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.checks import Floats, integers
 from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.targets import Target
 from dgtd.harness.oracle.mdp import FiniteMDP
-from dgtd.harness.oracle.moments import Moments
+from dgtd.harness.oracle.moments import Expected, Moments
+
+LARGEST = 1100  # rows of the map: a squaring takes a tenth of a second
 
 
 class Quieter(Moments):
@@ -44,16 +49,76 @@ def mean_map(written: list[tuple[float, Floats, Floats]]) -> tuple[Floats, Float
     return np.asarray(inner), np.asarray(push)
 
 
+def _lifted(inner: Floats, push: Floats, summed: int = 0) -> Floats:
+    """N of y ← Ny, with y = (z, the sum of the first `summed` numbers of z, 1)."""
+    size = len(push)
+    N = np.eye(size + summed + 1)
+    N[:size, :size], N[:size, -1] = inner, push
+    N[size:-1, :summed] = np.eye(summed)  # the sum takes z before the step
+    return N
+
+
+def _powers(matrix: Floats, vector: Floats, times: ArrayLike) -> list[Floats]:
+    """matrixⁿ vector for each n, each from the last one, by its binary digits.
+
+    matrix_power would multiply matrices where a vector is enough.
+    """
+    out, done, squares = [], 0, [matrix]
+    for n in np.asarray(times).tolist():
+        left, digit = n - done, 0
+        with np.errstate(all="ignore"):
+            while left:
+                if digit == len(squares):
+                    squares.append(squares[-1] @ squares[-1])
+                if left & 1:
+                    vector = squares[digit] @ vector
+                left, digit = left >> 1, digit + 1
+        done = n
+        out.append(vector)
+    return out
+
+
+def at_horizon(
+    moments: Moments, alpha: float, beta: float, times: ArrayLike, *, metrics: tuple[str, ...] = (),
+    average: bool = False, theta: Floats | None = None,
+) -> Expected:  # fmt: skip
+    """As Moments.run, by powers of E[N ⊗ N]; θ₀ … θ_{n−1} are averaged."""
+    check_steps(alpha, beta)
+    if not moments.mdp.iid:
+        raise ValueError("powers are for independent transitions: along trajectories use Moments.run")
+    d = moments.size
+    side = 3 * d + 1
+    if side * side > LARGEST:
+        raise ValueError(f"powers are for small problems: {side}² rows here, at most {LARGEST}")
+    at, names = np.unique(integers("times", times)), metrics or moments.target.metrics
+    step = np.zeros((side * side, side * side))
+    for chance, inner, push in moments.written_out(alpha, beta):
+        N = _lifted(inner, push, d)
+        step += chance * np.kron(N, N)
+    y = np.zeros(side)
+    y[:d], y[-1] = moments.start(theta).ravel(), 1.0
+    first = np.outer(y, y).ravel()
+    forms, out, means = moments.forms(names), np.full((len(at), len(names)), np.nan), np.full((len(at), d), np.nan)
+    for i, found in enumerate(_powers(step, first, at)):
+        if not np.isfinite(found).all() or np.abs(found).max() > 1e200:
+            return Expected(at, moments.predictions(means), out, names, int(at[i]))
+        second = found.reshape(side, side)
+        averaged = average and at[i] > 0
+        block, scale = (slice(2 * d, 3 * d), 1.0 / at[i]) if averaged else (slice(0, d), 1.0)
+        means[i] = second[block, -1] * scale
+        squares = np.einsum("mab,ab->m", forms.square, second[block, block]) * scale**2
+        out[i] = squares + forms.line @ means[i] + forms.constant
+    return Expected(at, moments.predictions(means), out, names, -1)
+
+
 def noise_free(moments: Moments, step: float, n: int, theta: Floats) -> tuple[Floats, Floats]:
     """(θ̄, w̄) [d] each of the mean updates from θ [outputs, k] and w = 0, in coordinates of the features' row space."""
     inner, push = mean_map(list(moments.written_out(step, step)))
     size, d = len(push), moments.size
-    N = np.eye(2 * size + 1)
-    N[:size, :size], N[:size, -1] = inner, push
-    N[size : 2 * size, :size] = np.eye(size)  # the sum takes z before the step
+    N = _lifted(inner, push, size)
     y = np.zeros(len(N))
     y[:d], y[-1] = moments.start(theta).ravel(), 1.0
-    mean = (np.linalg.matrix_power(N, n) @ y)[size : 2 * size] / n
+    mean = (np.linalg.matrix_power(N, n) @ y)[size:-1] / n
     return mean[:d] + moments.fixed.ravel(), mean[d:]
 
 
@@ -63,34 +128,21 @@ def noise_alone(moments: Moments, step: float, n: int) -> Floats:
     For problems whose recursion follows deviations from θ*, and not from 0 (`Moments.fixed`).
     """
     written = list(moments.written_out(step, step))
-    size = 2 * moments.size
     if np.abs(mean_map(written)[1]).max() > 1e-9 * step:
         raise ValueError("noise alone needs a recursion that rests at θ*: here θ* is too far from the start")
-    p = size + 1
+    p = 2 * moments.size + 1
     power, mean = np.zeros((p * p, p * p)), np.zeros((p, p))
     for chance, inner, push in written:
-        N = np.eye(p)
-        N[:size, :size], N[:size, -1] = inner, push
+        N = _lifted(inner, push)
         power += chance * np.kron(N, N)
         mean += chance * N
     one, to_next, none = np.eye(p * p), np.kron(np.eye(p), mean), np.zeros((p * p, p * p))
     whole = np.block([[power, none, none], [to_next, to_next, none], [one, 2 * one, one]])
     first = np.zeros(3 * p * p)
     first[p * p - 1] = 1.0  # X = yyᵀ at y = (0, 0, 1)
-    found = (_power(whole, n, first)[-p * p :] / n**2).reshape(p, p)[:size, :size]
+    (found,) = _powers(whole, first, [n])
+    found = (found[-p * p :] / n**2).reshape(p, p)[:-1, :-1]
     return (found + found.T) / 2
-
-
-def _power(matrix: Floats, n: int, vector: Floats) -> Floats:
-    """matrixⁿ vector, by n's binary digits: matrix_power would multiply matrices where a vector is enough."""
-    square, left = matrix, n
-    while left:
-        if left & 1:
-            vector = square @ vector
-        left >>= 1
-        if left:
-            square = square @ square
-    return vector
 
 
 def resting_point(moments: Moments, step: float, draws: int) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
-from torch.func import functional_call, grad, jacrev, jvp, vmap
+from torch.func import functional_call, grad, jacrev, jvp, vjp, vmap
 
 from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.fast.mlp import MlpEngine
@@ -199,24 +199,30 @@ class Objective:
             out["w_gap"][alive] = vmap(self._distance)(points, weights).numpy()
         return out
 
-    def mean_update(self, rule: Rule, theta: ArrayLike, w: ArrayLike) -> tuple[Floats, Floats]:
-        """The exact mean of (−G_θ, G_w − κw): a sum over (s, a, s'), nothing sampled."""
-        table = self.mdp.table
+    def field(self, rule: Rule) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """(θ, w) → the exact mean of (−G_θ, G_w − κw), differentiable: a sum over (s, a, s'), nothing sampled."""
+        table, predict = self.mdp.table, self.predictor.all
         state, following = torch.as_tensor(table.state), torch.as_tensor(table.next_state)
         shift = self.target.shift(table.reward, table.discount).tensors(torch.float64)
         mass, rho = torch.as_tensor(self.mdp.mass)[:, None], torch.as_tensor(table.rho)[:, None]
-        at, aux = _vector(theta), _vector(w)
 
-        def total(theta: Tensor, w: Tensor) -> Tensor:
-            F, u = jvp(self.predictor.all, (theta if rule.curvature else at,), (w,))[:2]
-            if not rule.curvature:
-                F = self.predictor.all(theta)
-            g = shift.apply(F[following])
-            p, t, q = rule((g - F[state]).detach(), u[state].detach(), rho)
-            return (mass * (p * F[state] + t * g + q * u[state])).sum()
+        def mean(theta: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+            def parts(at: Tensor, along: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+                F, u = jvp(predict, (at if rule.curvature else theta,), (along,))[:2]
+                F = F if rule.curvature else predict(at)
+                return F[state], shift.apply(F[following]), u[state]
 
-        d_theta, d_w = grad(total, argnums=(0, 1))(at, aux)
-        return -d_theta.numpy(), (d_w - rule.w_decay * aux).numpy()
+            pulled: Any = vjp(parts, theta, w)
+            (f, g, u), pull = pulled
+            d_theta, d_w = pull(tuple(mass * (each + 0.0 * f) for each in rule(g - f, u, rho)))
+            return -d_theta, d_w - rule.w_decay * w
+
+        return mean
+
+    def mean_update(self, rule: Rule, theta: ArrayLike, w: ArrayLike) -> tuple[Floats, Floats]:
+        """The exact mean of (−G_θ, G_w − κw)."""
+        d_theta, d_w = self.field(rule)(_vector(theta), _vector(w))
+        return d_theta.numpy(), d_w.numpy()
 
 
 def _vector(theta: ArrayLike) -> Tensor:

@@ -1,16 +1,28 @@
-"""Theorem 1 as numbers: how far a rule's exact mean update is from the theorem's. Used by suite and battery."""
+"""A rule's exact mean update at a point (θ, w), as numbers: how far it is from Theorem 1's, and where it leads.
+
+`diagnose` says why an evaluation by a network fails:
+
+J, ‖∇J‖   what is to fall, and whether it still can
+heading   the cosine between E[Δθ] and −∇J: below 0 the mean update ascends. At w*(θ) it is 1 for GTD2 and TDC
+gap       ‖w − w*(θ)‖_C as a share of ‖w*(θ)‖_C: 1 where w knows nothing
+missing   the same share after n steps of β from w = 0 while θ stands still: w is too slow if it is near 1
+abscissa  the largest real part of the eigenvalues of the mean update's Jacobian in (θ, w): above 0 the point repels
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
+from torch.func import jvp, vmap
 
-from dgtd.algorithms.checks import Floats, Integers, integers
+from dgtd.algorithms.checks import Floats, positive, whole
 from dgtd.algorithms.fast.mlp import MlpEngine
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2
-from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.streams import generator
 from dgtd.harness.oracle.mdp import FiniteMDP, mix
-from dgtd.harness.oracle.moments import Expected, Moments
 from dgtd.harness.oracle.objectives import Objective, flat, linear, mlp
 from dgtd.harness.oracle.problem import Problem
 
@@ -64,65 +76,81 @@ def relative_error(found: Floats, expected: Floats) -> float:
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
-LARGEST = 1100  # rows of the map: a squaring takes a tenth of a second
+# ---------------------------------------------------------------------- why an evaluation fails
+
+MANY = 4000  # unknowns: eigenvalues of a larger matrix take minutes
 
 
-def at_horizon(
-    moments: Moments, alpha: float, beta: float, times: ArrayLike, *, metrics: tuple[str, ...] = (),
-    average: bool = False, theta: Floats | None = None,
-) -> Expected:  # fmt: skip
-    """As Moments.run, by powers of the map; θ₀ … θ_{n−1} are averaged."""
-    check_steps(alpha, beta)
-    if not moments.mdp.iid:
-        raise ValueError("powers are for independent transitions: along trajectories use Moments.run")
-    d = moments.size
-    side = 3 * d + 1
-    if side * side > LARGEST:
-        raise ValueError(f"powers are for small problems: {side}² rows here, at most {LARGEST}")
-    at, names = np.unique(integers("times", times)), metrics or moments.target.metrics
-    step = _map(moments, alpha, beta)
-    y = np.zeros(side)
-    y[:d], y[-1] = moments.start(theta).ravel(), 1.0
-    first = np.outer(y, y).ravel()
-    forms, out, means = moments.forms(names), np.full((len(at), len(names)), np.nan), np.full((len(at), d), np.nan)
-    for i, found in enumerate(_powers(step, first, at)):
-        if not np.isfinite(found).all() or np.abs(found).max() > 1e200:
-            return Expected(at, moments.predictions(means), out, names, int(at[i]))
-        second = found.reshape(side, side)
-        averaged = average and at[i] > 0
-        block, scale = (slice(2 * d, 3 * d), 1.0 / at[i]) if averaged else (slice(0, d), 1.0)
-        means[i] = second[block, -1] * scale
-        squares = np.einsum("mab,ab->m", forms.square, second[block, block]) * scale**2
-        out[i] = squares + forms.line @ means[i] + forms.constant
-    return Expected(at, moments.predictions(means), out, names, -1)
+@dataclass(frozen=True)
+class Diagnosis:
+    """See the top; `abscissa` is per step, NaN where it was not asked for."""
+
+    J: float
+    gradient: float
+    heading: float
+    heading_at_best: float
+    gap: float
+    missing: float
+    abscissa: float
 
 
-def _map(moments: Moments, alpha: float, beta: float) -> Floats:
-    """E[N ⊗ N], with y ← N y."""
-    d = moments.size
-    side = 3 * d + 1
-    total = np.zeros((side * side, side * side))
-    for chance, inner, push in moments.written_out(alpha, beta):
-        N = np.eye(side)
-        N[: 2 * d, : 2 * d] = inner
-        N[: 2 * d, -1] = push
-        N[2 * d : 3 * d, :d] += np.eye(d)  # the sum takes θ before the step
-        total += chance * np.kron(N, N)
-    return total
+def diagnose(
+    objective: Objective,
+    rule: Rule,
+    theta: ArrayLike,
+    w: ArrayLike,
+    alpha: float,
+    beta: float,
+    steps: int,
+    linearise: bool = True,
+) -> Diagnosis:
+    """At (θ, w), for steps α and β; `steps`: how long an evaluation lasts, for `missing`."""
+    positive("alpha", alpha)
+    positive("beta", beta)
+    whole("steps", steps, 0)
+    at, aux = (np.asarray(part, dtype=float).ravel() for part in (theta, w))
+    best, slope = objective.optimal_w(at), objective.gradient(at)
+    size = objective.distance_to_optimal_w(at, np.zeros_like(best))
+    jacobian = mean_jacobian(objective, rule, at, aux, alpha, beta) if linearise else np.full((1, 1), np.nan)
+    return Diagnosis(
+        J=objective.value(at),
+        gradient=float(np.linalg.norm(slope)),
+        heading=_cosine(objective.mean_update(rule, at, aux)[0], -slope),
+        heading_at_best=_cosine(objective.mean_update(rule, at, best)[0], -slope),
+        gap=objective.distance_to_optimal_w(at, aux) / size if size > 0 else 0.0,
+        missing=_missing(objective, at, best, beta, steps),
+        abscissa=float(np.linalg.eigvals(jacobian).real.max()) if linearise else float("nan"),
+    )
 
 
-def _powers(step: Floats, first: Floats, times: Integers) -> list[Floats]:
-    """step^n first for each n, each from the last one, by its binary digits."""
-    out, now, done, squares = [], first, 0, [step]
-    for n in times:
-        left, digit = int(n) - done, 0
-        with np.errstate(all="ignore"):
-            while left:
-                if digit == len(squares):
-                    squares.append(squares[-1] @ squares[-1])
-                if left & 1:
-                    now = squares[digit] @ now
-                left, digit = left >> 1, digit + 1
-        done = int(n)
-        out.append(now)
-    return out
+def _cosine(found: Floats, wanted: Floats) -> float:
+    size = float(np.linalg.norm(found) * np.linalg.norm(wanted))
+    return float(found @ wanted) / size if size > 0 else 0.0
+
+
+def _missing(objective: Objective, theta: Floats, best: Floats, beta: float, steps: int) -> float:
+    """‖(I − βC)ⁿw*‖_C / ‖w*‖_C: what w has not learnt after n mean steps from 0, θ standing still."""
+    root = torch.as_tensor(objective.mdp.d).sqrt()[:, None, None]
+    phi = (root * objective.predictor.jacobian(torch.as_tensor(theta))).flatten(0, 1).numpy()
+    squares, vectors = np.linalg.eigh(phi.T @ phi)
+    parts = (vectors.T @ best) ** 2 * np.maximum(squares, 0.0)
+    total = float(parts.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = float((np.abs(1.0 - beta * squares) ** (2 * steps) * parts).sum())
+    return float(np.sqrt(left / total)) if total > 0 else 0.0
+
+
+def mean_jacobian(
+    objective: Objective, rule: Rule, theta: ArrayLike, w: ArrayLike, alpha: float, beta: float
+) -> Floats:
+    """[2d, 2d]: the Jacobian of (αE[−G_θ], βE[G_w − κw]) in (θ, w), curvature and all, by forward differentiation."""
+    at, aux = (torch.as_tensor(np.asarray(part, dtype=float).ravel().copy()) for part in (theta, w))
+    if 2 * len(at) > MANY:
+        raise ValueError(f"a network must have at most {MANY // 2} weights for its Jacobian, got {len(at)}")
+    update, sizes, y = objective.field(rule), (alpha, beta), torch.cat([at, aux])
+
+    def field(point: Tensor) -> Tensor:
+        return torch.cat([size * part for size, part in zip(sizes, update(*point.chunk(2)), strict=True)])
+
+    columns: Tensor = vmap(lambda along: jvp(field, (y,), (along,))[1], chunk_size=64)(torch.eye(len(y), dtype=y.dtype))
+    return columns.T.numpy()

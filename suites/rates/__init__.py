@@ -3,11 +3,11 @@
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2
 from dgtd.harness.judging.claims import Claim
-from dgtd.suites.rates import draws, expected, limits, noise, parts, sampled, tails
+from dgtd.suites.rates import draws, expected, noise, parts, sampled, tails
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the user's rule, or about GTD2; Mirror-Prox, the bound and the controls are about GTD2's field."""
     each = rule or gtd2
-    made = [*sampled.claims(each), *expected.claims(each), *limits.claims(each), *parts.claims(each)]
+    made = [*sampled.claims(each), *expected.claims(each), *parts.claims(each)]
     return [*made, *noise.claims(each), *draws.claims(), tails.gaussian(), *tails.claims()]

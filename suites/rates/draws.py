@@ -6,7 +6,6 @@ same transition does not average it away. The mean update then rests elsewhere, 
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -32,16 +31,21 @@ def claims() -> list[Claim]:
     """About GTD2's field; all exact, by enumeration of the transitions."""
     made = []
     for place in PLACES:
-        made += [rests(place, 2, False), bias(place)]
-    return [*made, rests("random_walk", 1, True)]
-
-
-def rests(place: str, draws: int, control: bool) -> Claim:
-    """The control takes one transition twice."""
-    id_ = "rates/control/mirror-prox-rests/one-transition-twice" if control else f"rates/{place}/mirror-prox/rests"
-    how = "one transition, used twice," if control else "two transitions"
-    says = f"with {how} per step, Mirror-Prox's mean update vanishes at θ* on {place}"
-    return Claim(id_, says, SOURCE, partial(vanishes, place, draws), control=control, seeded=False)
+        two = f"with two transitions per step, Mirror-Prox's mean update vanishes at θ* on {place}"
+        other = (
+            "with one transition used twice per step, Mirror-Prox's mean update vanishes at another point than θ*, at "
+            f"a distance in proportion to the step, on {place}"
+        )
+        id_, at_star, elsewhere = (
+            f"rates/{place}/mirror-prox",
+            partial(vanishes, place, 2),
+            partial(rests_elsewhere, place),
+        )
+        made.append(Claim(f"{id_}/rests", two, SOURCE, at_star, seeded=False))
+        made.append(Claim(f"{id_}/one-transition-twice", other, SOURCE, elsewhere, seeded=False))
+    id_, once = "rates/control/mirror-prox-rests/one-transition-twice", partial(vanishes, PLACES[0], 1)
+    says = "with one transition, used twice, per step, Mirror-Prox's mean update vanishes at θ* on random_walk"
+    return [*made, Claim(id_, says, SOURCE, once, control=True, seeded=False)]
 
 
 def vanishes(place: str, draws: int, setting: Setting) -> Finding:
@@ -75,18 +79,11 @@ def share_of_update(place: str, theta: Floats, w: Floats, step: float, draws: in
 # ---------------------------------------------------------------------- what one transition used twice learns
 
 
-def bias(place: str) -> Claim:
-    """By two ways: the fixed point of the enumerated map, and the engine's fields there."""
-    id_ = f"rates/{place}/mirror-prox/one-transition-twice"
-    says = (
-        "with one transition used twice per step, Mirror-Prox's mean update vanishes at another point than θ*, at "
-        f"a distance in proportion to the step, on {place}"
-    )
-    return Claim(id_, says, SOURCE, partial(rests_elsewhere, place), seeded=False)
-
-
 def rests_elsewhere(place: str, setting: Setting) -> Finding:
-    """The distance at four steps; its exponent in the step is 1 where the step is small."""
+    """The distance at four steps; its exponent in the step is 1 where the step is small.
+
+    By two ways: the fixed point of the enumerated map, and the engine's fields there.
+    """
     moments, _, _ = of_problem(place, gtd2)
     star = find_problem(place).mdp.theta_td
     size, away, left = float(np.linalg.norm(star)), [], []
@@ -101,5 +98,4 @@ def rests_elsewhere(place: str, setting: Setting) -> Finding:
         f"the engine's mean update there is {max(left):.0e} of that at 0"
     )
     worst = round(abs(exponent - 1), DIGITS) if max(left) <= ROUNDING else np.inf
-    shown: dict[str, Any] = {"x": [STEP, *SMALLER], "y": away, "x_name": "step", "y_name": "‖θ − θ*‖ over ‖θ*‖"}
-    return exactly(worst, LIMIT, words, **shown)
+    return exactly(worst, LIMIT, words, x=[STEP, *SMALLER], y=away, x_name="step", y_name="‖θ − θ*‖ over ‖θ*‖")

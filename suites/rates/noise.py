@@ -4,8 +4,8 @@ From 0 the median Err at n = 10⁴ and 10⁵ is that of the run without noise to
 exponents of `sampled` too. Here it has Err = 0, and how large Err must be is exact (harness/oracle/averages.py).
 """
 
-from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from dgtd.algorithms.rules import gtd2, td
 from dgtd.algorithms.streams import lane_streams
 from dgtd.algorithms.table import Sampler
 from dgtd.algorithms.targets import ValueTarget
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import Claim, Judge, Need, Needs, Setting
 from dgtd.harness.judging.statistics import Interval, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, unlikely
 from dgtd.harness.oracle.saddle import Saddle
@@ -39,11 +39,8 @@ MEAN, FOUR, TWICE, SHARED = "mean update", "four at a time", "each twice", "one 
 
 def claims(each: Rule) -> list[Claim]:
     """About a linear rule; the controls are loops with wrong transitions, and a rule without w."""
-    made = []
-    if each.linear:
-        made += [alone(each, place, kind) for place in PLACES for kind in ("noise", "noise-slack")]
-        made.append(alone(each, "random_walk", "noise-centre"))
-    return [*made, *controls()]
+    where = [*product(PLACES, ("noise", "noise-slack")), ("random_walk", "noise-centre")] if each.linear else []
+    return [*(alone(each, place, kind) for place, kind in where), *controls()]
 
 
 # ---------------------------------------------------------------------- runs from θ*
@@ -98,19 +95,16 @@ def measured(saddle: Saddle, theta: Floats, w: Floats) -> dict[str, Any]:
     return {name: np.nan_to_num(values, nan=LOST, posinf=LOST).tolist() for name, values in found.items()}
 
 
-def runs(rule: Rule, place: str, steps: int, lanes: int, setting: Setting) -> Job:
+def runs(rule: Rule, place: str, steps: int, setting: Setting) -> list[Need]:
     """As evidence."""
     where: dict[str, Any] = {"place": place, "problem": PLACES[place]}
-    return Job.of(engine_runs, reference_of(rule), **where, steps=steps, lanes=lanes, seed=setting.seed)
+    return [Job.of(engine_runs, reference_of(rule), **where, steps=steps, lanes=LANES, seed=setting.seed)]
 
 
 def faulty(draws: str, setting: Setting) -> list[Need]:
     """A loop with a fault, on the walk."""
-    made = Job.of(
-        faulty_runs, place="random_walk", problem=PLACES["random_walk"], steps=FAULTY_STEPS, lanes=FAULTY_LANES,
-        seed=setting.seed, draws=draws,
-    )  # fmt: skip
-    return [made]
+    where: dict[str, Any] = {"place": "random_walk", "problem": PLACES["random_walk"], "draws": draws}
+    return [Job.of(faulty_runs, **where, steps=FAULTY_STEPS, lanes=FAULTY_LANES, seed=setting.seed)]
 
 
 def alone(rule: Rule, place: str, kind: str) -> Claim:
@@ -128,7 +122,7 @@ def alone(rule: Rule, place: str, kind: str) -> Claim:
     }[kind]
     return Claim(
         f"rates/{place}/{rule.name}/{kind}", f"{rule.name}: started at θ*, {says} on {place}", SOURCE,
-        needs=lambda setting: [runs(rule, place, STEPS[setting.profile], LANES, setting)],
+        needs=lambda setting: runs(rule, place, STEPS[setting.profile], setting),
         judge=partial(judge, rule, place, None), rule=rule, promise=Promise.RATE,
     )  # fmt: skip
 
@@ -197,25 +191,19 @@ def reaches_err(rule: Rule, place: str, steps: int | None, evidence: list[Any], 
 
 
 def controls() -> list[Claim]:
-    """Loops whose transitions are wrong, and a rule that has no w."""
-    large = partial(is_as_large, gtd2, "random_walk", FAULTY_STEPS)
-    centred = partial(is_centred, gtd2, "random_walk", FAULTY_STEPS)
-    made = [
-        control("noise/none", "the mean update in place of a transition", partial(faulty, MEAN), large),
-        control("noise/half", "the mean of four transitions in place of one", partial(faulty, FOUR), large),
-        control("noise/each-twice", "each transition used in two steps", partial(faulty, TWICE), large),
-        control("noise-centre/one-for-all", "the same transitions in every lane", partial(faulty, SHARED), centred),
+    """Loops whose transitions are wrong, and a rule that has no w, and so no slack."""
+    large, centred, slack_of_td = (
+        partial(judge, gtd2, "random_walk", steps)
+        for judge, steps in ((is_as_large, FAULTY_STEPS), (is_centred, FAULTY_STEPS), (reaches_err, STEPS["ci"]))
+    )
+    made: list[tuple[str, str, Needs, Judge]] = [
+        ("noise/none", "the mean update in place of a transition", partial(faulty, MEAN), large),
+        ("noise/half", "the mean of four transitions in place of one", partial(faulty, FOUR), large),
+        ("noise/each-twice", "each transition used in two steps", partial(faulty, TWICE), large),
+        ("noise-centre/one-for-all", "the same transitions in every lane", partial(faulty, SHARED), centred),
+        ("noise-slack/td", "TD in place of GTD2", partial(runs, td, "random_walk", STEPS["ci"]), slack_of_td),
     ]
-    slack_of_td = partial(reaches_err, gtd2, "random_walk", STEPS["ci"])
-    made.append(control("noise-slack/td", "TD in place of GTD2", td_runs, slack_of_td))
-    return made
-
-
-def td_runs(setting: Setting) -> list[Need]:
-    """It has no w, and so no slack."""
-    return [runs(td, "random_walk", STEPS["ci"], LANES, setting)]
-
-
-def control(name: str, says: str, needs: Callable[[Setting], list[Need]], judge: Callable[..., Finding]) -> Claim:
-    """On the random walk."""
-    return Claim(f"rates/control/{name}", f"{says}, on the random walk", SOURCE, needs=needs, judge=judge, control=True)
+    return [
+        Claim(f"rates/control/{name}", f"{says}, on the random walk", SOURCE, None, needs, judge, control=True)
+        for name, says, needs, judge in made
+    ]

@@ -40,26 +40,26 @@ def still(delta: Any, u: Any, rho: Any) -> Cotangents:
 
 def claims(each: Rule) -> list[Claim]:
     """About a linear rule; the controls have no w."""
-    made = [made_of(each, place) for place in PLACES for made_of in (slack, noise)] if each.linear else []
+    root = (
+        "without noise Err is the ball's slack ‖θ*‖(R − ‖θ*‖)/(αn), which falls like n^-½, and squares that fall like "
+        "n^-1, on {}"
+    )
+    alone = "from θ*, √E‖Aᵀw̄‖² falls like n^-¾ and E MSPBE like n^-1 with LSTD's constant, on {}"
+    made = []
+    for place in PLACES if each.linear else ():
+        for name, says, check in (("slack", root, falls_in_parts), ("noise-parts", alone, noise_falls)):
+            id_, what = f"rates/{place}/{each.name}/{name}", f"{each.name}: {says.format(place)}"
+            seen = partial(check, each, place)
+            made.append(Claim(id_, what, SOURCE, seen, rule=each, promise=Promise.RATE, seeded=False))
     wrong = {"td": (td, "TD in place of GTD2, which has no w"), "still-w": (still, "a w that never moves")}
     for name, (other, words) in wrong.items():
-        id_ = f"rates/control/slack/{name}"
+        id_, seen = f"rates/control/slack/{name}", partial(falls_in_parts, other, "random_walk")
         says = f"{words}, on the random walk: Err without noise, taken for slack and squares"
-        made.append(Claim(id_, says, SOURCE, partial(falls_in_parts, other, "random_walk"), control=True, seeded=False))
+        made.append(Claim(id_, says, SOURCE, seen, control=True, seeded=False))
     return made
 
 
 # ---------------------------------------------------------------------- without noise
-
-
-def slack(rule: Rule, place: str) -> Claim:
-    """The part that is n^-½."""
-    id_ = f"rates/{place}/{rule.name}/slack"
-    says = (
-        f"{rule.name}: without noise Err is the ball's slack ‖θ*‖(R − ‖θ*‖)/(αn), which falls like n^-½, and "
-        f"squares that fall like n^-1, on {place}"
-    )
-    return Claim(id_, says, SOURCE, partial(falls_in_parts, rule, place), rule=rule, promise=Promise.RATE, seeded=False)
 
 
 def parts_of(saddle: Saddle, theta: Floats, w: Floats) -> tuple[float, float]:
@@ -67,12 +67,6 @@ def parts_of(saddle: Saddle, theta: Floats, w: Floats) -> tuple[float, float]:
     push, along = saddle.b - saddle.A @ theta, saddle.A.T @ w
     squares = 0.5 * (push @ np.linalg.solve(saddle.C, push) + w @ saddle.C @ w)
     return float(saddle.R * np.linalg.norm(along) - along @ saddle.solution), float(squares)
-
-
-def first_order(saddle: Saddle, n: int) -> float:
-    """‖θ*‖(R − ‖θ*‖)/(αn) with the proposition's step."""
-    size = float(np.linalg.norm(saddle.solution))
-    return size * (saddle.R - size) / (saddle.step(n) * n)
 
 
 def falls_in_parts(rule: Rule, place: str, setting: Setting) -> Finding:
@@ -83,7 +77,8 @@ def falls_in_parts(rule: Rule, place: str, setting: Setting) -> Finding:
     parts = np.array([parts_of(saddle, *point) for point in points])
     with np.errstate(divide="ignore", invalid="ignore"):
         local = np.diff(np.log(parts), axis=0) / np.diff(np.log(SETTLED))[:, None]
-    share = parts[:, 0] / [first_order(saddle, n) for n in SETTLED]
+    size = float(np.linalg.norm(saddle.solution))
+    share = parts[:, 0] / [size * (saddle.R - size) / (saddle.step(n) * n) for n in SETTLED]
     off = [local[:, 0] + 0.5, local[:, 1] + 1.0, share - 1.0, parts.sum(1) / errors - 1.0]
     worst = round(float(np.abs(np.concatenate(off)).max()), DIGITS)
     words = (
@@ -94,14 +89,7 @@ def falls_in_parts(rule: Rule, place: str, setting: Setting) -> Finding:
     return exactly(worst, MARGIN, words, **shown)
 
 
-# ---------------------------------------------------------------------- noise alone
-
-
-def noise(rule: Rule, place: str) -> Claim:
-    """From θ*, where there is nothing but noise."""
-    id_ = f"rates/{place}/{rule.name}/noise-parts"
-    says = f"{rule.name}: from θ*, √E‖Aᵀw̄‖² falls like n^-¾ and E MSPBE like n^-1 with LSTD's constant, on {place}"
-    return Claim(id_, says, SOURCE, partial(noise_falls, rule, place), rule=rule, promise=Promise.RATE, seeded=False)
+# ---------------------------------------------------------------------- from θ*, where there is nothing but noise
 
 
 class Noise(NamedTuple):

@@ -84,19 +84,49 @@ PROX = ("random_walk_dependent", "random_walk_dependent-cdf")
 SLOW = ("random_walk-cdf",)  # leaves its start only after 3·10⁴ steps
 MARGIN = -0.45
 UNSTABLE_STEP = 2.0  # on the tabular walk: plain steps grow, the extragradient shrinks
+PROX_STEP = "extragradient"
+STABLE = {PROX_STEP: "Mirror-Prox", "plain": "plain GTD2", "two-plain": "'Mirror-Prox' that restarts from the midpoint"}
 
 
 def claims(each: Rule) -> list[Claim]:
     """Exponents are about the rule; Mirror-Prox, the bound and the controls about GTD2's field."""
-    made = [exponent(each, place) for place in PLACES]
-    made.append(boyan_exponent(each))
+    falls, theirs = "falls like n^-½ or faster on", "Juditsky et al. 2011"
+    promised: dict[str, Any] = {"rule": each, "promise": Promise.RATE}
+    made = []
+    for place in PLACES:  # with the proposition's steps
+        id_, needs = f"rates/{place}/{each.name}/exponent", partial(over_horizons, each, place)
+        says = f"{each.name}: Err of the averaged iterate {falls} {place}; nearly all of it is there without noise"
+        judge = partial(falls_like_a_power, place, each)
+        made.append(Claim(id_, says, SOURCE, needs=needs, judge=judge, **promised))
+    # On Boyan's chain R is 33, and the start takes long to forget.
+    says = f"{each.name}: Err of the averaged iterate {falls} Boyan's chain, once it does"
+    needs, id_ = partial(over_horizons, each, "boyan"), f"rates/boyan/{each.name}/exponent"
+    promised |= {"needs": needs, "judge": falls_from_some_n, "profiles": ("full", "paper")}
+    made.append(Claim(id_, says, SOURCE, **promised))
     for place in PROX:
-        made += [prox_exponent(place), exact_operator(place), *(bound(place, delta) for delta in (0.1, 0.01))]
-    made.append(stable_step("extragradient", "Mirror-Prox", False))
-    made.append(stable_step("plain", "plain GTD2", True))
-    made.append(stable_step("two-plain", "'Mirror-Prox' that restarts from the midpoint", True))
-    made += [one_step("extragradient", False), one_step("two-plain", True)]
-    return [*made, no_rate()]
+        says = f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}"
+        needs, judge = partial(over_horizons, gtd2, place, extragradient=True), partial(falls_like_a_power, place, None)
+        id_, source = f"rates/{place}/mirror-prox/exponent", f"{theirs}; Proposition 2"
+        made.append(Claim(id_, says, source, needs=needs, judge=judge))
+        id_, exact = f"rates/{place}/mirror-prox/exact-operator", partial(falls_like_one_over_n, place)
+        made.append(Claim(id_, f"with the exact operator, Mirror-Prox's Err falls like 1/n on {place}", theirs, exact))
+        for delta in (0.1, 0.01):
+            says = f"the explicit bound covers at least {1 - delta:.0%} of runs on {place}"
+            needs, judge = partial(runs_under_the_bound, place), partial(bound_covers, place, delta)
+            made.append(Claim(f"rates/{place}/bound/delta={delta}", says, SOURCE, needs=needs, judge=judge))
+    for kind, words in STABLE.items():  # a step at which plain steps grow
+        id_ = f"rates/{'control/' if kind != PROX_STEP else ''}stable-step/{kind}"
+        says = f"{words} is stable at a step of {UNSTABLE_STEP:g} on the tabular walk, with the exact operator"
+        made.append(Claim(id_, says, theirs, partial(radius_is_below_1, kind), control=kind != PROX_STEP))
+    for kind, also in {PROX_STEP: "", "two-plain": ": two plain steps are not"}.items():
+        id_ = f"rates/{'control/' if also else ''}one-step/{kind}"
+        says = f"one Mirror-Prox step is z − s F(z − s F z){also}"
+        made.append(Claim(id_, says, theirs, partial(engine_step_is_the_formula, kind), control=bool(also)))
+    # The control: nothing is averaged, and the step does not shrink with the horizon.
+    says = "a constant step without averaging, taken for a rate of n^-½ on the random walk"
+    needs = partial(runs_of, gtd2, "random_walk", [1000, 4642, 21544, 100_000], 16, average=False, step=0.1)
+    id_ = "rates/control/constant-step-last-iterate"
+    return [*made, Claim(id_, says, SOURCE, needs=needs, judge=has_an_exponent, control=True)]
 
 
 def horizons_of(place: str, setting: Setting) -> tuple[list[int], int]:
@@ -113,24 +143,6 @@ def over_horizons(rule: Rule, place: str, setting: Setting, extragradient: bool 
 
 
 # ---------------------------------------------------------------------- the exponent
-
-
-def exponent(rule: Rule, place: str) -> Claim:
-    """With the proposition's steps."""
-    id_ = f"rates/{place}/{rule.name}/exponent"
-    says = (
-        f"{rule.name}: Err of the averaged iterate falls like n^-½ or faster on {place}; nearly all of it is "
-        "there without noise"
-    )
-    needs, judge = partial(over_horizons, rule, place), partial(falls_like_a_power, place, rule)
-    return Claim(id_, says, SOURCE, needs=needs, judge=judge, rule=rule, promise=Promise.RATE)
-
-
-def prox_exponent(place: str) -> Claim:
-    id_, source = f"rates/{place}/mirror-prox/exponent", "Juditsky et al. 2011; Proposition 2"
-    says = f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}"
-    needs = partial(over_horizons, gtd2, place, extragradient=True)
-    return Claim(id_, says, source, needs=needs, judge=partial(falls_like_a_power, place, None))
 
 
 def noise_free_error(rule: Rule, place: str, n: int) -> float:
@@ -158,15 +170,6 @@ def falls_like_a_power(place: str, rule: Rule | None, evidence: list[Lanes], set
     return below(e, MARGIN, setting.false_alarm, words, **shown(horizons, errors), R=saddle_of(place).R)
 
 
-def boyan_exponent(rule: Rule) -> Claim:
-    """On Boyan's chain R is 33, and the start takes long to forget."""
-    says = f"{rule.name}: Err of the averaged iterate falls like n^-½ or faster on Boyan's chain, once it does"
-    return Claim(
-        f"rates/boyan/{rule.name}/exponent", says, SOURCE, needs=partial(over_horizons, rule, "boyan"),
-        judge=falls_from_some_n, rule=rule, promise=Promise.RATE, profiles=("full", "paper"),
-    )  # fmt: skip
-
-
 def falls_from_some_n(evidence: list[Lanes], setting: Setting) -> Finding:
     """The exponent over the widest late window in which the halves' slopes agree."""
     horizons, errors = errors_of(evidence)
@@ -175,14 +178,6 @@ def falls_from_some_n(evidence: list[Lanes], setting: Setting) -> Finding:
     found = windows[first].exponent
     words = f"exponent {found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}] from n = {horizons[first]:.0e} on"
     return below(found, MARGIN, setting.false_alarm, words, **shown(horizons, errors, "median Err"))
-
-
-def no_rate() -> Claim:
-    """The control: nothing is averaged, and the step does not shrink with the horizon."""
-    says = "a constant step without averaging, taken for a rate of n^-½ on the random walk"
-    needs = partial(runs_of, gtd2, "random_walk", [1000, 4642, 21544, 100_000], 16, average=False, step=0.1)
-    id_ = "rates/control/constant-step-last-iterate"
-    return Claim(id_, says, SOURCE, needs=needs, judge=has_an_exponent, control=True)
 
 
 def has_an_exponent(evidence: list[Lanes], setting: Setting) -> Finding:
@@ -195,16 +190,9 @@ def has_an_exponent(evidence: list[Lanes], setting: Setting) -> Finding:
 # ---------------------------------------------------------------------- the bound
 
 
-def bound(place: str, delta: float) -> Claim:
-    """With probability 1 − δ."""
-
-    def needs(setting: Setting) -> list[Need]:
-        n, lanes = (100_000, 32) if setting.profile == "ci" else (1_000_000, 400)
-        return runs_of(gtd2, place, [n], lanes, setting)
-
-    id_ = f"rates/{place}/bound/delta={delta}"
-    says = f"the explicit bound covers at least {1 - delta:.0%} of runs on {place}"
-    return Claim(id_, says, SOURCE, needs=needs, judge=partial(bound_covers, place, delta))
+def runs_under_the_bound(place: str, setting: Setting) -> list[Need]:
+    n, lanes = (100_000, 32) if setting.profile == "ci" else (1_000_000, 400)
+    return runs_of(gtd2, place, [n], lanes, setting)
 
 
 def bound_covers(place: str, delta: float, evidence: list[Lanes], setting: Setting) -> Finding:
@@ -228,13 +216,6 @@ def bound_covers(place: str, delta: float, evidence: list[Lanes], setting: Setti
 # ---------------------------------------------------------------------- Mirror-Prox without noise
 
 
-def exact_operator(place: str) -> Claim:
-    """O(1/n) with the exact operator."""
-    id_ = f"rates/{place}/mirror-prox/exact-operator"
-    says = f"with the exact operator, Mirror-Prox's Err falls like 1/n on {place}"
-    return Claim(id_, says, "Juditsky et al. 2011", partial(falls_like_one_over_n, place))
-
-
 def falls_like_one_over_n(place: str, setting: Setting) -> Finding:
     """A slope over horizons of one run without noise."""
     saddle = saddle_of(place)
@@ -245,28 +226,14 @@ def falls_like_one_over_n(place: str, setting: Setting) -> Finding:
     return exactly(slope, -0.95, f"exponent {slope:.3f} over n = 100 … 3000", **picture)
 
 
-def stable_step(kind: str, words: str, control: bool) -> Claim:
-    """A step at which plain steps grow."""
-    id_ = f"rates/{'control/' if control else ''}stable-step/{kind}"
-    says = f"{words} is stable at a step of {UNSTABLE_STEP:g} on the tabular walk, with the exact operator"
-    return Claim(id_, says, "Juditsky et al. 2011", partial(radius_is_below_1, kind), control=control)
-
-
 def radius_is_below_1(kind: str, setting: Setting) -> Finding:
     """The radius of the step's matrix."""
     saddle = saddle_of("random_walk")
     one = np.eye(len(saddle.matrix))
     plain = one - UNSTABLE_STEP * saddle.matrix
-    steps = {"plain": plain, "two-plain": plain @ plain, "extragradient": one - UNSTABLE_STEP * saddle.matrix @ plain}
+    steps = {"plain": plain, "two-plain": plain @ plain, PROX_STEP: one - UNSTABLE_STEP * saddle.matrix @ plain}
     radius = float(np.abs(np.linalg.eigvals(steps[kind])).max())
     return exactly(radius, 1.0, f"the radius of its step is {radius:.3f}")
-
-
-def one_step(kind: str, control: bool) -> Claim:
-    """The engine's own step."""
-    id_ = f"rates/{'control/' if control else ''}one-step/{kind}"
-    says = "one Mirror-Prox step is z − s F(z − s F z)" + (": two plain steps are not" if control else "")
-    return Claim(id_, says, "Juditsky et al. 2011", partial(engine_step_is_the_formula, kind), control=control)
 
 
 def engine_step_is_the_formula(kind: str, setting: Setting) -> Finding:
@@ -284,7 +251,7 @@ def engine_step_is_the_formula(kind: str, setting: Setting) -> Finding:
     g_theta, g_w = directions(gtd2, theta, w, batch)
     g_theta, g_w = directions(gtd2, theta - step * g_theta, w + step * g_w, batch)
     expected = np.concatenate([(theta - step * g_theta).ravel(), (w + step * g_w).ravel()])
-    engine.run(state, 1 if kind == "extragradient" else 2, step, step, extragradient=kind == "extragradient")
+    engine.run(state, 1 if kind == PROX_STEP else 2, step, step, extragradient=kind == PROX_STEP)
     found = np.concatenate([state.theta.ravel(), state.w.ravel()])
     error = float(np.abs(found - expected).max())
     return exactly(error, 1e-12, f"off by {error:.1e}")

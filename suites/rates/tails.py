@@ -9,7 +9,7 @@ not Gaussian, so the coverage is measured.
 """
 
 from functools import partial
-from typing import Any
+from itertools import product
 
 import numpy as np
 from scipy import stats
@@ -19,10 +19,9 @@ from dgtd.algorithms.rules import gtd2, td
 from dgtd.harness.judging.claims import Claim, Need, Setting
 from dgtd.harness.judging.statistics import Interval, proportion_interval
 from dgtd.harness.judging.verdicts import Finding, below, exactly
+from dgtd.harness.oracle.averages import at_horizon
 from dgtd.harness.oracle.metrics import Metrics
-from dgtd.harness.oracle.theorem import at_horizon
 from dgtd.harness.runs.lanes import Lanes
-from dgtd.harness.runs.spec import Request
 from dgtd.suites.means import request
 from dgtd.suites.rates.expected import problem_of
 from dgtd.suites.rates.sampled import FAR, WHERE, runs_of, saddle_of
@@ -37,36 +36,36 @@ FULL = ("full", "paper")
 
 def claims() -> list[Claim]:
     """About GTD2; in the full profile alone."""
-    made = [tails(f"random_walk-{name}") for name in FAR]
-    made.append(heavy_tails())
-    for place in BOUNDED:
-        made += [expected_bound(place, delta) for delta in (0.1, 0.01)]
-    return [*made, no_concentration()]
+    heavy, far = partial(tails_are_exponential, "rmspbe"), partial(tails_are_exponential, "err")
+    made = []
+    for place in (f"random_walk-{name}" for name in FAR):  # the further behaviour is from π, the larger ρ
+        id_, source = f"rates/{place}/gtd2/tails", "Proposition 2: the bound grows like log 1/δ"
+        says = f"the quantiles of GTD2's Err grow like log 1/δ or not much faster on {place.replace('-', ', ')}"
+        needs = partial(runs_of, gtd2, place, [STEPS], LANES)
+        made.append(Claim(id_, says, source, needs=needs, judge=far, profiles=FULL))
+    says = "TD on θ → 2θ at α = 1, which is heavy-tailed, taken for quantiles that grow like log 1/δ"
+    source, id_ = "dgtd certify td --problem two_state --alpha 1 --beta 1", "rates/control/tails/td"
+    made.append(Claim(id_, says, source, needs=heavy_runs, judge=heavy, control=True, profiles=FULL))
+    for place, delta in product(BOUNDED, (0.1, 0.01)):
+        id_, source = f"rates/{place}/expected-bound/delta={delta}", "ours; MSPBE ≤ 2 Err"
+        says = f"(√E + √(2V log 1/δ))², from the exact E MSPBE and variance, covers {1 - delta:.0%} of runs on {place}"
+        judge = partial(bound_covers, place, delta, True)
+        made.append(Claim(id_, says, source, needs=partial(averaged, place), judge=judge, profiles=FULL))
+    # The control: an expectation is no bound.
+    id_, says = (
+        "rates/control/expected-bound/expectation-alone",
+        "E MSPBE, taken for a bound of 90% of runs on the random walk",
+    )
+    needs, judge = partial(averaged, "random_walk"), partial(bound_covers, "random_walk", 0.1, False)
+    return [*made, Claim(id_, says, "ours", needs=needs, judge=judge, control=True, profiles=FULL)]
 
 
 # ---------------------------------------------------------------------- tails
 
 
-def tails(place: str) -> Claim:
-    """The further behaviour is from π, the larger ρ."""
-    id_ = f"rates/{place}/gtd2/tails"
-    says = f"the quantiles of GTD2's Err grow like log 1/δ or not much faster on {place.replace('-', ', ')}"
-    source = "Proposition 2: the bound grows like log 1/δ"
-    needs = partial(runs_of, gtd2, place, [STEPS], LANES)
-    return Claim(id_, says, source, needs=needs, judge=partial(tails_are_exponential, "err"), profiles=FULL)
-
-
-def heavy_tails() -> Claim:
-    """The control: paths shrink, and second moments explode."""
-    return Claim(
-        id="rates/control/tails/td",
-        says="TD on θ → 2θ at α = 1, which is heavy-tailed, taken for quantiles that grow like log 1/δ",
-        source="dgtd certify td --problem two_state --alpha 1 --beta 1",
-        needs=lambda setting: [request(td, "two_state", LANES, setting, "tails", (20,), 1.0, 1.0, iid=True)],
-        judge=partial(tails_are_exponential, "rmspbe"),
-        control=True,
-        profiles=FULL,
-    )
+def heavy_runs(setting: Setting) -> list[Need]:
+    """Paths shrink, and second moments explode."""
+    return [request(td, "two_state", LANES, setting, "tails", (20,), 1.0, 1.0, iid=True)]
 
 
 def tails_are_exponential(metric: str, evidence: list[Lanes], setting: Setting) -> Finding:
@@ -103,27 +102,6 @@ def quantile(rising: Floats, level: float, false_alarm: float) -> Interval:
 # ---------------------------------------------------------------------- a bound that says something
 
 
-def expected_bound(place: str, delta: float) -> Claim:
-    id_ = f"rates/{place}/expected-bound/delta={delta}"
-    says = f"(√E + √(2V log 1/δ))², from the exact E MSPBE and variance, covers {1 - delta:.0%} of runs on {place}"
-    source = "ours; MSPBE ≤ 2 Err"
-    judge = partial(bound_covers, place, delta, True)
-    return Claim(id_, says, source, needs=lambda setting: averaged(place, setting), judge=judge, profiles=FULL)
-
-
-def no_concentration() -> Claim:
-    """The control: an expectation is no bound."""
-    return Claim(
-        id="rates/control/expected-bound/expectation-alone",
-        says="E MSPBE, taken for a bound of 90% of runs on the random walk",
-        source="ours",
-        needs=lambda setting: averaged("random_walk", setting),
-        judge=partial(bound_covers, "random_walk", 0.1, False),
-        control=True,
-        profiles=FULL,
-    )
-
-
 def gaussian() -> Claim:
     """What the bound rests on, where it is proved; in every profile, since nothing is run."""
     says = "(√E + √(2V log 1/δ))² covers 1 − δ of ‖z‖² for Gaussian z, by χ² in one, two and five dimensions"
@@ -143,18 +121,14 @@ def gaussian_is_covered(setting: Setting) -> Finding:
 
 def averaged(place: str, setting: Setting) -> list[Need]:
     """Runs as the exact expectation has them: independent transitions, from 0, without Γ."""
-    made: list[Need] = []
-    for n in HORIZONS:
-        size = saddle_of(place).step(n)
-        made.append(one_run(place, n, size, setting))
-    return made
-
-
-def one_run(place: str, n: int, size: float, setting: Setting) -> Request:
-    return request(
-        gtd2, WHERE[place][0], BOUND_LANES, setting, "rates", (n,), size, size, metrics=("rmspbe",), iid=True,
-        axes=(("horizon", n),), start="zeros", average=True,
-    )  # fmt: skip
+    steps = {n: saddle_of(place).step(n) for n in HORIZONS}
+    return [
+        request(
+            gtd2, WHERE[place][0], BOUND_LANES, setting, "rates", (n,), size, size, metrics=("rmspbe",), iid=True,
+            axes=(("horizon", n),), start="zeros", average=True,
+        )
+        for n, size in steps.items()
+    ]  # fmt: skip
 
 
 def bound_of(height: float, variance: float, delta: float, concentration: bool = True) -> float:
@@ -187,5 +161,6 @@ def bound_covers(place: str, delta: float, concentration: bool, evidence: list[L
         for n, a, b in zip(ns, ours, theirs, strict=True)
     )
     words = f"at most {worst.estimate:.2%} of {len(values):,} runs above the bound; {over}; it starts at {start:.3g}"
-    shown: dict[str, Any] = {"x": ns, "y": ours, "x_name": "n, steps", "y_name": "bound over the quantile"}
-    return below(worst, delta, setting.false_alarm, words, **shown)
+    return below(
+        worst, delta, setting.false_alarm, words, x=ns, y=ours, x_name="n, steps", y_name="bound over the quantile"
+    )

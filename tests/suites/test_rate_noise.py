@@ -11,7 +11,7 @@ from dgtd.algorithms.rules import gtd2, gtd2_sb, td, tdc
 from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.ledger import share
 from dgtd.harness.judging.verdicts import Verdict
-from dgtd.suites.rates import limits, noise, parts
+from dgtd.suites.rates import expected, noise, parts
 from dgtd.suites.rates.expected import PLACES
 
 FALSE_ALARM = share(None, "ci")
@@ -69,14 +69,14 @@ def test_a_rule_without_w_has_no_noise_in_the_slack(each):
 @pytest.mark.slow
 @pytest.mark.parametrize("each", [tdc, TWIN, TDC_TWIN], ids=lambda rule: rule.name)
 def test_right_rules_have_the_exact_numbers_too(each):
-    made = [claim for claim in [*limits.claims(each), *parts.claims(each)] if not claim.control]
+    made = [claim for claim in [*expected.settled(each), *parts.claims(each)] if not claim.control]
     assert len(made) == 12
     assert all(claim.check(Setting()).verdict is Verdict.PASS for claim in made)
 
 
 def test_nine_tenths_of_the_noise_are_not_lstds():
-    assert limits.is_lstds(gtd2, "random_walk_dependent", Setting()).verdict is Verdict.PASS
-    assert limits.is_lstds(gtd2, "random_walk_dependent", Setting(), share=0.9).verdict is Verdict.FAIL
+    assert expected.is_lstds(gtd2, "random_walk_dependent", Setting()).verdict is Verdict.PASS
+    assert expected.is_lstds(gtd2, "random_walk_dependent", Setting(), share=0.9).verdict is Verdict.FAIL
 
 
 def test_the_curvature_term_is_nothing_in_a_linear_predictor():

@@ -45,7 +45,7 @@ def test_an_interval_of_a_quantile_holds_it_as_often_as_it_says():
 def test_the_bound_is_the_expectation_and_a_multiple_of_the_spread(share, verdict):
     """Lanes just below the bound, or half of them just above, at n = 1000."""
     place, n, lanes, delta = "random_walk", 1000, 2000, 0.1
-    from dgtd.harness.oracle.theorem import at_horizon
+    from dgtd.harness.oracle.averages import at_horizon
 
     moments, saddle, zeros = tails.problem_of(place, tails.gtd2)
     size = saddle.step(n)

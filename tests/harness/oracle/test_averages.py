@@ -8,9 +8,8 @@ import pytest
 from dgtd.algorithms import rules
 from dgtd.algorithms.fast.linear import directions
 from dgtd.algorithms.targets import ValueTarget
-from dgtd.harness.oracle.averages import Quieter, mean_map, noise_alone, noise_free, resting_point
+from dgtd.harness.oracle.averages import Quieter, at_horizon, mean_map, noise_alone, noise_free, resting_point
 from dgtd.harness.oracle.moments import Moments
-from dgtd.harness.oracle.theorem import at_horizon
 from dgtd.harness.plugins import find_problem
 from tests.harness.oracle.test_moments import two_states
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from dgtd.algorithms.rules import gtd2, residual_gradient, td, tdc, tdrc
-from dgtd.harness.oracle.linearised import diagnose, mean_jacobian
-from dgtd.harness.oracle.theorem import linear_case, network_case, small_problem
+from dgtd.harness.oracle.theorem import diagnose, linear_case, mean_jacobian, network_case, small_problem
 
 RULES = [gtd2, tdc, tdrc(0.5), td, residual_gradient]
 PROBLEM = small_problem()

@@ -13,11 +13,11 @@ from dgtd.algorithms.fast.linear import directions
 from dgtd.algorithms.rule import Cotangents, rule
 from dgtd.algorithms.stepping import RobbinsMonro
 from dgtd.algorithms.targets import CdfTarget, ValueTarget
+from dgtd.harness.oracle.averages import at_horizon
 from dgtd.harness.oracle.certificates import Dynamics, mean_square
 from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
 from dgtd.harness.oracle.metrics import Metrics
 from dgtd.harness.oracle.moments import Moments
-from dgtd.harness.oracle.theorem import at_horizon
 from dgtd.harness.plugins import find_problem
 
 LINEAR = [

@@ -220,9 +220,9 @@ ITERATION = (
     ),
     Mutant(
         "iteration: the Jacobian leaves out how the rule's cotangents change",
-        "harness/oracle/linearised.py",
-        "p, t, q = rule(g - f, u, rho)",
-        "p, t, q = rule((g - f).detach(), u, rho)",
+        "harness/oracle/objectives.py",
+        "in rule(g - f, u, rho)))",
+        "in rule((g - f).detach(), u, rho)))",
         (
             "test:tests/harness/oracle/test_linearised.py::test_the_jacobian_is_that_of_the_mean_update",
             "test:tests/harness/oracle/test_linearised.py::test_the_jacobian_is_that_of_the_mean_update",
