@@ -1,11 +1,10 @@
 """Off-policy stability: where semi-gradient TD diverges, GTD2 and TDC must not, and their objective must fall."""
 
-from dgtd.algorithms.rule import Promise, Rule
-from dgtd.algorithms.rules import gtd2, td, tdc, tdrc
+from dgtd.algorithms.rule import Rule
+from dgtd.algorithms.rules import gtd2, tdc, tdrc
 from dgtd.harness.judging.claims import Claim
 from dgtd.suites.stability import exact
-from dgtd.suites.stability.exact import spiral
-from dgtd.suites.stability.lanes import FALLEN, RULES, STEPS, Watched, bounded, certificate, falls, grid, td_control
+from dgtd.suites.stability.lanes import FALLEN, RULES, STEPS, Watched, grid, td_control
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
@@ -17,16 +16,10 @@ def claims(rule: Rule | None = None) -> list[Claim]:
                 for i, (alpha, beta) in enumerate(steps):
                     place = Watched(each, problem, target, alpha, beta, fallen=FALLEN[problem, target][i])
                     profiles = ("ci", "full", "paper") if i == 0 else ("full", "paper")
-                    made.append(bounded(place, profiles))
-                    if Promise.DESCENDS in each.promises:
-                        made.append(falls(place, profiles))
-                    if each.linear and target == "value":
-                        made.append(certificate(place, profiles))
+                    made += place.claims(profiles)
                 if each.linear:
                     made.append(grid(each, problem, target))
             if rule is None:  # promises nothing here: it diverges on θ → 2θ, and the certificate must say so
                 made.append(grid(tdrc(1.0), problem, target))
             made.append(td_control(problem, target))
-    made += [spiral(each) for each in ((rule,) if rule else (gtd2, tdc))]
-    made.append(spiral(td, control=True))
-    return [*made, *exact.claims((rule,) if rule else RULES)]
+    return [*made, *exact.spirals((rule,) if rule else (gtd2, tdc)), *exact.claims((rule,) if rule else RULES)]

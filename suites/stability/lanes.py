@@ -19,7 +19,7 @@ from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.lanes import Lanes, gone
 from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.spec import FAR, Request
-from dgtd.suites.means import request
+from dgtd.suites.means import medians, request
 
 SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"
 RULES = (gtd2, tdc, gtd2_sb, tdc_sb, residual_gradient)
@@ -63,12 +63,24 @@ class Watched:
     atoms: int = ATOMS
     fallen: float = 1.0
 
-    def promised(self, what: str, says: str, needs: Needs, judge: Judge, profiles: tuple[str, ...]) -> Claim:
+    def claims(self, profiles: tuple[str, ...]) -> list[Claim]:
         """What a rule that promises to be stable is held to."""
-        steps = f"alpha={self.alpha:g},beta={self.beta:g}"
-        id_ = f"stability/{self.problem}/{self.target}/{self.rule.name}/{steps}/{what}"
-        more: dict[str, Any] = {"rule": self.rule, "promise": Promise.STABLE, "profiles": profiles}
-        return Claim(id_, f"{self.rule.name}{says}", SOURCE, needs=needs, judge=judge, **more)
+        rule, where, objective = self.rule, f"{self.problem} ({self.target})", target_class(self.target).objective
+        made: list[tuple[str, str, Needs, Judge]] = [
+            ("bounded", f" stays bounded on {where}, below {GROWTH:g} times its start", self.needs, few_grow)
+        ]
+        if Promise.DESCENDS in rule.promises:
+            says = f"'s objective falls to {self.fallen:g} of its start or less on {where}"
+            made.append(("falls", says, self.needs, partial(objective_falls, objective, self.fallen)))
+        if rule.linear and self.target == "value":
+            says, needs = f": certificate and simulation agree on {self.problem}", partial(self.with_certificate, 5000)
+            made.append(("certificate", says, needs, certificate_agrees))
+        id_ = f"stability/{self.problem}/{self.target}/{rule.name}/alpha={self.alpha:g},beta={self.beta:g}"
+        promised: dict[str, Any] = {"rule": rule, "promise": Promise.STABLE, "profiles": profiles}
+        return [
+            Claim(f"{id_}/{name}", f"{rule.name}{says}", SOURCE, needs=needs, judge=judge, **promised)
+            for name, says, needs, judge in made
+        ]
 
     def run(self, setting: Setting) -> Request:
         times = np.unique(np.concatenate([[0], np.geomspace(10, HORIZON, 20).astype(int)]))
@@ -80,20 +92,16 @@ class Watched:
     def needs(self, setting: Setting) -> list[Need]:
         return [self.run(setting)]
 
-    def certificate(self, setting: Setting, steps: int) -> Job:
-        """The exact radius, and long products for the Lyapunov exponent."""
-        return Job.of(
+    def with_certificate(self, steps: int, setting: Setting) -> list[Need]:
+        """And the exact radius, with long products for the Lyapunov exponent."""
+        job = Job.of(
             certificate_numbers, reference_of(self.rule), problem=self.problem, target=self.target, atoms=self.atoms,
             alpha=self.alpha, beta=self.beta, steps=steps, seed=setting.seed,
         )  # fmt: skip
+        return [self.run(setting), job]
 
 
 # ---------------------------------------------------------------------- bounded
-
-
-def bounded(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
-    says = f" stays bounded on {lanes.problem} ({lanes.target}), below {GROWTH:g} times its start"
-    return lanes.promised("bounded", says, lanes.needs, few_grow, profiles)
 
 
 def td_control(problem: str, target: str) -> Claim:
@@ -122,23 +130,13 @@ few_grow = partial(few_diverge, far=GROWTH)
 # ---------------------------------------------------------------------- falling
 
 
-def falls(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
-    """The objective that the rule descends."""
-    says = f"'s objective falls to {lanes.fallen:g} of its start or less on {lanes.problem} ({lanes.target})"
-    judge = partial(objective_falls, target_class(lanes.target).objective, lanes.fallen)
-    return lanes.promised("falls", says, lanes.needs, judge, profiles)
-
-
 def objective_falls(metric: str, margin: float, evidence: list[Lanes], setting: Setting) -> Finding:
     """The geometric mean over lanes of its end over its start; a lane that diverged counts as far above."""
     (trial,) = evidence
-    curve = trial.of(metric)
-    share = end_over_start(curve, 2 * setting.false_alarm)
-    with np.errstate(invalid="ignore"):
-        median = np.median(curve, axis=1)
+    share = end_over_start(trial.of(metric), 2 * setting.false_alarm)
     words = f"the objective (root) is {share.estimate:.2g} of its start [{share.low:.2g}, {share.high:.2g}]"
-    shown = {"x": trial.times.tolist(), "y": median.tolist(), "x_name": "steps"}
-    return below(share, margin, setting.false_alarm, words, **shown, y_name="root of the objective, median")
+    shown = medians(trial, metric, "root of the objective, median")
+    return below(share, margin, setting.false_alarm, words, **shown)
 
 
 # ---------------------------------------------------------------------- certificate and simulation
@@ -153,16 +151,6 @@ def certificate_numbers(
     square = mean_square(dynamics, trajectory=True)
     rates = lyapunov_rates(dynamics, PRODUCTS, steps, seed, trajectory=True)
     return {"low": square.low, "high": square.high, "rates": rates.tolist()}
-
-
-def certificate(lanes: Watched, profiles: tuple[str, ...]) -> Claim:
-    """What the certificate says, against what the lanes did."""
-
-    def needs(setting: Setting) -> list[Need]:
-        return [lanes.run(setting), lanes.certificate(setting, 5000)]
-
-    says = f": certificate and simulation agree on {lanes.problem}"
-    return lanes.promised("certificate", says, needs, certificate_agrees, profiles)
 
 
 def certificate_agrees(evidence: list[Any], setting: Setting) -> Finding:
@@ -193,7 +181,7 @@ def grid(each: Rule, problem: str, target: str) -> Claim:
         id=f"stability/{problem}/{target}/{each.name}/grid",
         says=f"{each.name} on {problem} ({target}): certificate and simulation agree at {len(GRID)} step sizes",
         source=SOURCE,
-        needs=lambda setting: [n for p in places for n in (p.run(setting), p.certificate(setting, 20_000))],
+        needs=lambda setting: [need for place in places for need in place.with_certificate(20_000, setting)],
         judge=grid_agrees,
         rule=each,
         profiles=("full", "paper"),
