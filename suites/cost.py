@@ -14,7 +14,7 @@ from dgtd.algorithms.rules import RULES, gtd2, tdc
 from dgtd.algorithms.targets import CdfTarget
 from dgtd.harness import cost
 from dgtd.harness.cost.fits import alternating, exact_law, interleaved, time_exponent
-from dgtd.harness.judging.claims import PROFILES, Claim, Need, Setting
+from dgtd.harness.judging.claims import FULL, PROFILES, Claim, Need, Setting
 from dgtd.harness.judging.statistics import mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, exactly
 from dgtd.harness.runs.job import Job
@@ -82,13 +82,13 @@ def _how(check: Check, engine: str, rule: Rule, everywhere: bool) -> dict[str, A
     Counts are exact on any machine; wall time is not, so it is not checked in CI.
     """
     if check is not None:
-        profiles = PROFILES if everywhere else ("full", "paper")
+        profiles = PROFILES if everywhere else FULL
         return {"check": partial(check, engine, rule), "seeded": False, "profiles": profiles}
 
     def needs(setting: Setting) -> list[Need]:
         return [Job.of(measured_times, reference_of(rule), engine=engine, seed=setting.seed, alone=True)]
 
-    return {"needs": needs, "judge": _time, "profiles": ("full", "paper")}
+    return {"needs": needs, "judge": _time, "profiles": FULL}
 
 
 def _maker(engine: str, rule: Rule) -> Maker:
@@ -129,7 +129,11 @@ def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
         (16, (700, 900, 800), 101), (64, (2000, 2000), 51), (32, (3100, 3000), 201),
     ]  # fmt: skip
     networks = [_network(*shape) for shape in shapes]
-    terms = [_terms(network) for network in networks]
+    terms = []
+    for network in networks:
+        first, *later = (rows * columns for rows, columns in pairwise(network.widths))
+        out, *hidden = network.hidden
+        terms.append((first, sum(later), out, sum(hidden), network.inputs, network.atoms, 1))
     counts = [_work(engine, rule, network)[1].total for network in networks]
     law = exact_law(terms, counts)
     first, rest, first_out, hidden_out, inputs, atoms, constant = law.coefficients
@@ -140,12 +144,6 @@ def _layers(engine: str, rule: Rule, setting: Setting) -> Finding:
         f"{len(networks)} networks of {min(sizes)} to {max(sizes)} parameters"
     )
     return exactly(float(law.residual), 0.0, words, **_curve(networks, counts))
-
-
-def _terms(network: Network) -> tuple[int, ...]:
-    products = [rows * columns for rows, columns in pairwise(network.widths)]
-    hidden = network.hidden
-    return products[0], sum(products[1:]), hidden[0], sum(hidden[1:]), network.inputs, network.atoms, 1
 
 
 def _affine(engine: str, rule: Rule, setting: Setting) -> Finding:
@@ -218,7 +216,7 @@ def _time(evidence: list[Any], setting: Setting) -> Finding:
     exponent = mean_interval(time_exponent(sizes, times), 2 * setting.false_alarm)
     fastest = times.min(0)
     words = (
-        f"a + b·d^p with p = {exponent.estimate:.2f} [{exponent.low:.2f}, {exponent.high:.2f}], the largest "
+        f"a + b·d^p with p = {exponent:.2f}, the largest "
         f"{fastest[-1] / fastest[0]:.0f} × the overhead; {evidence[0]['backprop']:.2f} × backprop's time at {sizes[-2]}"
     )
     shown = {"x": sizes, "y": (1e3 * fastest).tolist(), "x_name": "parameters", "y_name": "ms per step, fastest"}

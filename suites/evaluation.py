@@ -3,6 +3,7 @@ smaller variance. The paper gives no layout and no step sizes; ours are in docs/
 """
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import numpy as np
 from dgtd.algorithms.checks import Floats, Integers
 from dgtd.algorithms.rules import gtd2, td
 from dgtd.harness.experiment.experiment import steps_to_share
-from dgtd.harness.judging.claims import Claim, Judge, Need, Setting
+from dgtd.harness.judging.claims import FULL, PROFILES, Claim, Judge, Need, Setting
 from dgtd.harness.judging.statistics import end_over_start, exponential, magnitude, mean_interval, variance_ratio
 from dgtd.harness.judging.verdicts import Finding, agrees, below
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import PredictorSpec
-from dgtd.suites.means import request
+from dgtd.suites.means import medians, request
 
 SOURCE = "Figure 2"
 ATOMS, EVERY, STEPS = 50, 1000, 50_000
@@ -31,6 +32,7 @@ STEP_SIZES = {
 TARGET = 0.1  # of the RMSPBE's start: the mark to be reached, and to be timed
 SIMILAR = 1.5  # steps to the mark differ by less than this factor
 SMALLER = 0.9  # the variance ratio must be below
+SHOWN = "RMSPBE of distributional GTD2, median"
 PREDICTORS = {"linear": PredictorSpec(), "mlp": PredictorSpec("mlp", HIDDEN)}
 
 
@@ -38,29 +40,30 @@ def claims(rule: object = None) -> list[Claim]:
     """About the paper's figure, so about GTD2 whatever rule is asked for: nothing binds a user's rule here."""
     if rule is not None:
         return []
-    made = [same_path()]
-    for predictor in PREDICTORS:
-        for projection in ("cramer", "nearest"):
-            made += [
-                figure(predictor, projection, "converges", f"distributional GTD2's RMSPBE falls to {TARGET:.0%} of its "
-                       "start", converges),
-                figure(predictor, projection, "speed", "GTD2 and its distributional form need as many steps, within a "
-                       f"factor {SIMILAR:g}", similar_speed),
-                figure(predictor, projection, "variance", "the distributional form's variance over seeds is at most "
-                       f"{SMALLER:g} of GTD2's", smaller_variance),
-            ]  # fmt: skip
+    says = (
+        "linear, undiscounted, Cramér projection, no atom shifted out of range: distributional GTD2's mean takes "
+        "GTD2's very path"
+    )
+    source = "ours; Lyle, Bellemare & Castro 2019 on expected and distributional learning"
+    made = [Claim("evaluation/random_walk/linear/same-path", says, source, needs=paths, judge=paths_agree)]
+    figure: list[tuple[str, str, Judge]] = [
+        ("converges", f"distributional GTD2's RMSPBE falls to {TARGET:.0%} of its start", converges),
+        ("speed", f"GTD2 and its distributional form need as many steps, within a factor {SIMILAR:g}", similar_speed),
+        (
+            "variance",
+            f"the distributional form's variance over seeds is at most {SMALLER:g} of GTD2's",
+            smaller_variance,
+        ),
+    ]
+    for (predictor, profiles), projection in product((("linear", PROFILES), ("mlp", FULL)), ("cramer", "nearest")):
+        for name, says, judge in figure:
+            id_, what = f"evaluation/grid_world/{predictor}/{projection}/{name}", f"{says} ({predictor}, {projection})"
+            needs = partial(both_forms, predictor, projection)
+            made.append(Claim(id_, what, SOURCE, needs=needs, judge=judge, figure=True, profiles=profiles))
     return made
 
 
 # ---------------------------------------------------------------------- the figure
-
-
-def figure(predictor: str, projection: str, name: str, says: str, judge: Judge) -> Claim:
-    """One statement of the figure, for one predictor and one off-grid handling."""
-    id_, what = f"evaluation/grid_world/{predictor}/{projection}/{name}", f"{says} ({predictor}, {projection})"
-    profiles = ("ci", "full", "paper") if predictor == "linear" else ("full", "paper")
-    needs = partial(both_forms, predictor, projection)
-    return Claim(id_, what, SOURCE, needs=needs, judge=judge, figure=True, profiles=profiles)
 
 
 def both_forms(predictor: str, projection: str, setting: Setting) -> list[Need]:
@@ -84,10 +87,9 @@ def curves(evidence: list[Lanes]) -> tuple[Integers, Floats, Floats]:
 
 
 def converges(evidence: list[Lanes], setting: Setting) -> Finding:
-    times, _, ours = curves(evidence)
-    share = end_over_start(ours.T, 2 * setting.false_alarm)
+    share = end_over_start(evidence[1].of("rmspbe"), 2 * setting.false_alarm)
     words = f"RMSPBE is {share.estimate:.3g} of its start [{share.low:.3g}, {share.high:.3g}] after {STEPS} steps"
-    return below(share, TARGET, setting.false_alarm, words, **shown(times, ours))
+    return below(share, TARGET, setting.false_alarm, words, **medians(evidence[1], "rmspbe", SHOWN))
 
 
 def similar_speed(evidence: list[Lanes], setting: Setting) -> Finding:
@@ -101,7 +103,9 @@ def similar_speed(evidence: list[Lanes], setting: Setting) -> Finding:
         f"steps to {TARGET:.0%}: {ratio.estimate:.3f} × GTD2's [{ratio.low:.3f}, {ratio.high:.3f}]; "
         f"{never[0]} and {never[1]} of {logs.n} lanes never (counted as {2 * STEPS})"
     )
-    return below(exponential(magnitude(logs)), SIMILAR, setting.false_alarm, words, **shown(times, ours))
+    return below(
+        exponential(magnitude(logs)), SIMILAR, setting.false_alarm, words, **medians(evidence[1], "rmspbe", SHOWN)
+    )
 
 
 def smaller_variance(evidence: list[Lanes], setting: Setting) -> Finding:
@@ -110,33 +114,15 @@ def smaller_variance(evidence: list[Lanes], setting: Setting) -> Finding:
     last = times > 0.8 * STEPS
     found = variance_ratio(ours[:, last].mean(1), theirs[:, last].mean(1), 2 * setting.false_alarm)
     words = (
-        f"variance ratio {found.ratio.estimate:.3f} [{found.ratio.low:.3f}, {found.ratio.high:.3f}], {len(ours)} "
-        f"paired lanes, p of equal spread {found.p:.2g}; sd over seeds {ours[:, last].mean(1).std(ddof=1):.3g} against "
-        f"{theirs[:, last].mean(1).std(ddof=1):.3g}"
+        f"variance ratio {found.ratio:.3f}, {len(ours)} paired lanes, p of equal spread {found.p:.2g}; sd over seeds "
+        f"{ours[:, last].mean(1).std(ddof=1):.3g} against {theirs[:, last].mean(1).std(ddof=1):.3g}"
     )
-    return below(found.ratio, SMALLER, setting.false_alarm, words, **shown(times, ours))
-
-
-def shown(times: Integers, ours: Floats) -> dict[str, Any]:
-    name = "RMSPBE of distributional GTD2, median"
-    return {"x": times.tolist(), "y": np.median(ours, axis=0).tolist(), "x_name": "steps", "y_name": name}
+    return below(found.ratio, SMALLER, setting.false_alarm, words, **medians(evidence[1], "rmspbe", SHOWN))
 
 
 # ---------------------------------------------------------------------- why the figure's linear half is what it is
 
 PAIRS = ((gtd2, "random_walk"), (gtd2, "grid_world"), (td, "random_walk"), (td, "grid_world"))
-
-
-def same_path() -> Claim:
-    """T keeps means: its columns add up to γ. GTD2 also moves along Tᵀu, and T's rows add up to 1: the mean's path is
-    GTD2's if γ = 1 and no atom is shifted out of the range (on Boyan's chain some are, and the paths part).
-    Semi-gradient TD has no such term, and takes the same path at any γ."""
-    says = (
-        "linear, undiscounted, Cramér projection, no atom shifted out of range: distributional GTD2's mean takes "
-        "GTD2's very path"
-    )
-    source = "ours; Lyle, Bellemare & Castro 2019 on expected and distributional learning"
-    return Claim("evaluation/random_walk/linear/same-path", says, source, needs=paths, judge=paths_agree)
 
 
 def paths(setting: Setting) -> list[Need]:
@@ -148,7 +134,12 @@ def paths(setting: Setting) -> list[Need]:
 
 
 def paths_agree(evidence: list[Lanes], setting: Setting) -> Finding:
-    """The largest difference of a state's value, over lanes and checkpoints."""
+    """The largest difference of a state's value, over lanes and checkpoints.
+
+    T keeps means: its columns add up to γ. GTD2 also moves along Tᵀu, and T's rows add up to 1: the mean's path is
+    GTD2's if γ = 1 and no atom is shifted out of the range (on Boyan's chain some are, and the paths part).
+    Semi-gradient TD has no such term, and takes the same path at any γ.
+    """
     pairs = zip(evidence[::2], evidence[1::2], strict=True)
     apart, discounted, *of_td = (float(np.abs(law.curves - value.curves).max()) for value, law in pairs)
     words = (

@@ -1,10 +1,9 @@
 """Theorem 1: w's mean update vanishes at w*(θ), and θ's is −½∇J(θ) there. By enumeration, not by sampling."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +14,7 @@ from dgtd.harness.judging.verdicts import Finding, exactly
 from dgtd.harness.oracle import literal
 from dgtd.harness.oracle.theorem import EXACT, linear_case, network_case, solves_w_error
 from dgtd.harness.plugins import find_problem
-from dgtd.suites.means import (
-    compare,
-    engine_mean,
-    engine_step,
-    needs_sampled_updates,
-    r_operator,
-    sampled_mean,
-    target_law,
-    value_law,
-)  # fmt: skip
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from dgtd.suites import means
 
 PROBLEMS = ("random_walk", "collision")
 LARGE = ("baird", "random_mdp")  # ratios up to 7 and beyond 2: a clipped ρ shows here and nowhere else
@@ -41,8 +28,11 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     made: list[Claim] = []
     for each in (rule,) if rule else (gtd2, tdc):
         made += [claim for problem in PROBLEMS for target in KINDS for claim in theorem(each, problem, target)]
-        made.append(average_of_samples(each))
-        made += [engine_claim(each, engine, what) for engine in ("linear", "mlp") for what in ("mean", "step")]
+        id_, source = f"gradients/collision/value/linear/{each.name}/sampled-mean", "appendix, conditions on M and N"
+        says = f"{each.name}: the mean of sampled updates is the exact mean update on collision"
+        needs = partial(means.needs_sampled_updates, each, "collision")
+        made.append(Claim(id_, says, source, needs=needs, judge=means.sampled_mean, rule=each))
+        made += [engine_claim(each, engine, what) for engine in ("linear", "mlp") for what in ENGINES]
     for each in (rule,) if rule else TABLE:
         made += [
             claim
@@ -54,15 +44,19 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         if not each.linear:
             made += [claim for problem in PROBLEMS for claim in theorem(each, problem, "value", far=True)]
     if rule is None:
-        made += [published(each, net) for each in TABLE for net in ("linear", "mlp")]
+        for each, (net, place) in product(TABLE, PLACE.items()):  # by transition: two rules can have one mean
+            says = f"{each.name} moves θ and w as published, at every transition of {place} ({net}, a CDF)"
+            id_, source = f"gradients/published/{net}/{each.name}", PUBLISHED[each.name]
+            made.append(Claim(id_, says, source, partial(is_published, each, net)))
         made += [engine_claim(tdrc(0.5), engine, "mean") for engine in ("linear", "mlp")]
         says = "the value target is r + γv(s'), and r at an episode's end"
-        made.append(Claim("gradients/target/value", says, "§2", value_law))
+        made.append(Claim("gradients/target/value", says, "§2", means.value_law))
     for projection in ("cramer", "nearest", "floor"):
+        id_, check = f"gradients/target/{projection}", partial(means.target_law, projection)
         says = f"the CDF target with `{projection}` is the law of r + γZ, at the boundary and at an episode's end"
-        made.append(Claim(f"gradients/target/{projection}", says, "§3.2, remark 3", partial(target_law, projection)))
+        made.append(Claim(id_, says, "§3.2, remark 3", check))
     says = "the fused pass's curvature term is Σ q ∇²F w, with the Hessians written out"
-    made.append(Claim("gradients/r-operator", says, "appendix, update rule of ∇²F w", r_operator))
+    made.append(Claim("gradients/r-operator", says, "appendix, update rule of ∇²F w", means.r_operator))
     return [*made, *controls()]
 
 
@@ -103,7 +97,7 @@ def descends(rule: Rule, problem: str, target: str, net: str, far: bool, setting
     """Against the gradient of the exact objective."""
     objective, theta = case(problem, target, net, far, setting.seed)
     d_theta, _ = objective.mean_update(rule, theta, objective.optimal_w(theta))
-    return compare(d_theta, -0.5 * objective.gradient(theta))
+    return means.compare(d_theta, -0.5 * objective.gradient(theta))
 
 
 # ---------------------------------------------------------------------- each rule is what was published
@@ -122,12 +116,6 @@ PUBLISHED = {
 }
 
 
-def published(rule: Rule, net: str) -> Claim:
-    """Transition by transition: two rules can have one mean."""
-    says = f"{rule.name} moves θ and w as published, at every transition of {PLACE[net]} ({net}, a CDF)"
-    return Claim(f"gradients/published/{net}/{rule.name}", says, PUBLISHED[rule.name], partial(is_published, rule, net))
-
-
 def is_published(rule: Rule, net: str, setting: Setting) -> Finding:
     """Δθ/α and Δw/β of the update as its authors write it, against the rule's cotangents pulled back."""
     import torch
@@ -139,50 +127,28 @@ def is_published(rule: Rule, net: str, setting: Setting) -> Finding:
     for s in literal.samples_of(objective.mdp.table, objective.predictor.inputs.numpy(), objective.target):
         g_theta, g_w = literal.directions(rule, predict, at, w, s)
         found.append(torch.cat([-g_theta, g_w]))
-        expected.append(torch.cat(as_published(rule.name, *literal.parts(predict, at, w, s), s.rho, w)))
-    return compare(
+        name = rule.name.partition("(")[0]
+        expected.append(torch.cat(literal.published(name, *literal.parts(predict, at, w, s), s.rho, w)))
+    return means.compare(
         torch.cat(found).numpy(), torch.cat(expected).numpy(), "the rule's update", f"that of {len(found)} transitions"
     )
 
 
-def as_published(
-    name: str, delta: Tensor, u: Tensor, phi: Tensor, psi: Tensor, bent: Tensor, rho: float, w: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Sums over atoms j of φ_j and ψ_j = γφ'_j, with `bent` = ∇²f_j w [n, d]; Greedy-GQ with η = ½, TDRC with κ = ½."""
-    gtd2_step = rho * (phi - psi).T @ u
-    tdc_step = rho * (phi.T @ delta - psi.T @ u)
-    h = bent.T @ (rho * delta - u)
-    h_sb = bent.T @ (rho * (delta - u))
-    fast = phi.T @ (rho * delta - u)
-    fast_sb = rho * phi.T @ (delta - u)
-    return {
-        "gtd2": (gtd2_step - h, fast),
-        "tdc": (tdc_step - h, fast),
-        "gtd2_sb": (gtd2_step - h_sb, fast_sb),
-        "tdc_sb": (tdc_step - h_sb, fast_sb),
-        "td": (rho * phi.T @ delta, 0 * w),
-        "residual_gradient": (rho * (phi - psi).T @ delta, 0 * w),
-        "greedy_gq(eta=0.5)": (rho * (phi.T @ delta - 0.5 * psi.T @ u), fast),
-        "tdrc(kappa=0.5)": (tdc_step - h, fast - 0.5 * w),
-    }[name]
+# ---------------------------------------------------------------------- engines
 
-
-# ---------------------------------------------------------------------- engines and targets
-
-
-def average_of_samples(rule: Rule) -> Claim:
-    id_ = f"gradients/collision/value/linear/{rule.name}/sampled-mean"
-    says = f"{rule.name}: the mean of sampled updates is the exact mean update on collision"
-    needs = partial(needs_sampled_updates, rule, "collision")
-    return Claim(id_, says, "appendix, conditions on M and N", needs=needs, judge=sampled_mean, rule=rule)
+ENGINES = {  # its mean over every transition, or a whole step
+    "mean": ("averages to the exact mean update", means.engine_mean),
+    "step": ("moves θ by −αG_θ and w by β(G_w − κw)", means.engine_step),
+}
 
 
 def engine_claim(rule: Rule, engine: str, what: str) -> Claim:
-    """Its mean over every transition, or a whole step."""
-    does = "averages to the exact mean update" if what == "mean" else "moves θ by −αG_θ and w by β(G_w − κw)"
-    id_ = f"gradients/collision/cdf/{engine}-engine/{rule.name}/{what}"
-    check = partial(engine_mean if what == "mean" else engine_step, rule, engine)
-    return Claim(id_, f"{rule.name}: the {engine} engine {does} on collision", "Algorithms 1 and 2", check, rule=rule)
+    does, check = ENGINES[what]
+    id_, says = (
+        f"gradients/collision/cdf/{engine}-engine/{rule.name}/{what}",
+        f"the {engine} engine {does} on collision",
+    )
+    return Claim(id_, f"{rule.name}: {says}", "Algorithms 1 and 2", partial(check, rule, engine), rule=rule)
 
 
 # ---------------------------------------------------------------------- controls
@@ -222,7 +188,7 @@ def _descends_mutant(mutant: str, problem: str, target: str, net: str, far: bool
     if mutant == "sign of h":
         right, _ = objective.mean_update(gtd2, theta, w)
         without, _ = objective.mean_update(replace(gtd2, curvature=False), theta, w)
-        return compare(2 * without - right, expected)
+        return means.compare(2 * without - right, expected)
     listed = objective.mdp.transitions
     if mutant == "gamma":
         wrong = objective.mdp.with_(gamma=0.999)
@@ -232,4 +198,4 @@ def _descends_mutant(mutant: str, problem: str, target: str, net: str, far: bool
         )
         objective = replace(objective, mdp=objective.mdp.with_(weights=objective.mdp.d, gamma=0.9))
         w, expected = objective.optimal_w(theta), -0.5 * objective.gradient(theta)
-    return compare(replace(objective, mdp=wrong).mean_update(gtd2, theta, w)[0], expected)
+    return means.compare(replace(objective, mdp=wrong).mean_update(gtd2, theta, w)[0], expected)

@@ -59,12 +59,17 @@ def points(engine: str, rule: Rule, mdp, target, lanes: int, seed: int):  # type
     return made, mlp(made, mdp.features), *weights
 
 
+def rows(weights: Any, lanes: int) -> Floats:
+    """[lanes, d]."""
+    return np.stack([flat(weights, lane) for lane in range(lanes)])
+
+
 def engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
     mdp, target, batch = every_outcome()
     made, predictor, theta, w = points(engine, rule, mdp, target, len(batch.x), setting.seed)
     exact = Objective(mdp, target, predictor).mean_update(rule, flat(theta), flat(w))
     found = made.directions(theta, w, batch)
-    means = [mdp.mass @ np.stack([flat(part, lane) for lane in range(len(batch.x))]) for part in found]
+    means = [mdp.mass @ rows(part, len(batch.x)) for part in found]
     ours = np.concatenate([-means[0], means[1]])
     return compare(ours, np.concatenate(exact), "the engine's mean", "the exact mean update")
 
@@ -78,7 +83,7 @@ def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
     batch = mdp.table.batch(outcomes, mdp.features, target)
     made, _, theta, w = points(engine, rule, mdp, target, lanes, setting.seed)
     g_theta, g_w = made.directions(theta, w, batch)
-    before = [np.stack([flat(part, lane) for lane in range(lanes)]) for part in (theta, w, g_theta, g_w)]
+    before = [rows(part, lanes) for part in (theta, w, g_theta, g_w)]
     if engine == "linear":
         state = made.start(theta, streams)
         state.w[:] = w
@@ -86,10 +91,9 @@ def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
         theta, w = state.theta, state.w
     else:
         made.step(theta, w, batch, alpha, beta)
-    after = [np.stack([flat(part, lane) for lane in range(lanes)]) for part in (theta, w)]
-    moved = np.concatenate([(after[0] - before[0]).ravel(), (after[1] - before[1]).ravel()])
-    expected = np.concatenate([-alpha * before[2].ravel(), beta * before[3].ravel()])
-    return compare(moved, expected, "the step", "(−αG_θ, βG_w)")
+    moved = np.stack([rows(theta, lanes) - before[0], rows(w, lanes) - before[1]])
+    expected = np.stack([-alpha * before[2], beta * before[3]])
+    return compare(moved.ravel(), expected.ravel(), "the step", "(−αG_θ, βG_w)")
 
 
 def target_law(projection: str, setting: Setting) -> Finding:
@@ -189,29 +193,12 @@ def sampled_mean(evidence: list[Any], setting: Setting) -> Finding:
 
 
 def request(
-    rule: Rule,
-    problem: str,
-    seeds: int,
-    setting: Setting,
-    purpose: str,
-    times: Any,
-    alpha: float,
-    beta: float,
-    *,
-    metrics: tuple[str, ...] = (),
-    iid: bool = False,
-    axes: tuple[tuple[str, str | int], ...] = (),
-    **learner: Any,
-) -> Request:
+    rule: Rule, problem: str, seeds: int, setting: Setting, purpose: str, times: Any, alpha: float, beta: float, *,
+    metrics: tuple[str, ...] = (), iid: bool = False, axes: tuple[tuple[str, str | int], ...] = (), **learner: Any,
+) -> Request:  # fmt: skip
     """Lanes of a rule on a problem; `purpose` names their streams, so that no two claims share one by chance."""
-    spec = RunSpec(
-        PlaceSpec(problem, iid),
-        Learner(reference_of(rule), alpha, beta, **learner),
-        Probe(tuple(int(t) for t in times), metrics),
-        setting.seed,
-        (("purpose", purpose), *axes),
-    )
-    return Request(spec, seeds)
+    learns, probe = Learner(reference_of(rule), alpha, beta, **learner), Probe(tuple(int(t) for t in times), metrics)
+    return Request(RunSpec(PlaceSpec(problem, iid), learns, probe, setting.seed, (("purpose", purpose), *axes)), seeds)
 
 
 def medians(trial: Lanes, metric: str, name: str) -> dict[str, Any]:

@@ -187,9 +187,9 @@ def _claim(suite: str, claim: Claim) -> list[Complaint]:
     out = []
     if not claim.id.startswith(f"{suite}/"):
         out.append(Complaint(claim.id, f"must begin with {suite + '/'!r}"))
-    for part in ("says", "source"):
-        if not getattr(claim, part).strip():
-            out.append(Complaint(claim.id, f"{part!r} is empty"))
+    out += [
+        Complaint(claim.id, f"{part!r} is empty") for part in ("says", "source") if not getattr(claim, part).strip()
+    ]
     try:
         needs_of(claim, Setting(claim.profiles[0], 0), None)
     except Exception as error:

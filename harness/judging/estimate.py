@@ -5,7 +5,6 @@ from typing import Any
 
 from dgtd.harness.judging.claims import Need
 from dgtd.harness.places.world import find_world
-from dgtd.harness.runs.acting_spec import Control
 from dgtd.harness.runs.fingerprint import run_hash
 from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Request, RunSpec, unique
@@ -47,18 +46,14 @@ def estimate(needs: list[Need], store: Store) -> dict[str, Any]:
 
 
 def _guess(spec: RunSpec) -> float:
-    if spec.learner.control is not None:
-        return _of_agent(spec, spec.learner.control)
-    if spec.learner.predictor.kind != "linear":
-        return NETWORK
-    return LINEAR if spec.learner.target == "value" else LINEAR + PER_OUTPUT * spec.learner.atoms
-
-
-def _of_agent(spec: RunSpec, control: Control) -> float:
-    """A step in the world, and its share of an update."""
-    learner, world = spec.learner, find_world(spec.place.problem)
+    """µs per lane-step; of an agent, a step in the world, and its share of an update."""
+    learner, control = spec.learner, spec.learner.control
+    if control is None:
+        outputs = 0 if learner.target == "value" else learner.atoms
+        return LINEAR + PER_OUTPUT * outputs if learner.predictor.kind == "linear" else NETWORK
     if learner.predictor.kind != "mlp":
         return USERS
+    world = find_world(spec.place.problem)
     outputs = world.actions * (learner.atoms if learner.target == "cdf" else 1)
     widths = (world.observations, *learner.predictor.hidden, outputs)
     weights = sum((rows + 1) * columns for rows, columns in pairwise(widths))

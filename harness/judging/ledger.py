@@ -21,7 +21,8 @@ from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.spec import Outcome, Request
 from dgtd.harness.runs.store import LaneError, Store
 
-FRESH = 1_000_003  # added to the seed where a FAIL is looked at again
+FRESH = 1_000_003  # added to the seed where an alarm is looked at again
+ALARMS = ("FAIL", "NOT REPLICATED")
 
 PASSED, FAILED, INCONCLUSIVE, NOTHING, BROKEN = 0, 1, 3, 4, 5
 
@@ -68,11 +69,10 @@ class Entry:
 def find_suites(name: str) -> dict[str, Suite]:
     """The suite of a name or of a user's file, or all that are installed."""
     points = installed("suites")
-    if is_file(name):
-        return {name: _loaded(name)}
     if name == "all":
         return {key: _loaded(key) for key in sorted(points)}
-    look_up("suite", name, points)
+    if not is_file(name):
+        look_up("suite", name, points)
     return {name: _loaded(name)}
 
 
@@ -181,12 +181,9 @@ def _sorted(needs: Iterable[Need]) -> tuple[list[Request], list[Job]]:
 
 
 def judge(
-    claims: Iterable[Claim],
-    setting: Setting,
-    rule_text: str | None = None,
-    workshop: Workshop | None = None,
+    claims: Iterable[Claim], setting: Setting, rule_text: str | None = None, workshop: Workshop | None = None,
     judged: Rule | None = None,
-) -> list[Entry]:
+) -> list[Entry]:  # fmt: skip
     """Gather the evidence of all claims, then judge each; a sampled FAIL is looked at again before it stands.
 
     Claims whose evidence is not there, because somebody interrupted, have no entry.
@@ -205,7 +202,8 @@ def judge(
 
     entries = {claim.id: Entry(claim, None, commands[claim.id]) for claim in listed if not claim.promised}
     entries |= judged_at([claim for claim in listed if claim.promised], setting)
-    doubtful = [claim for claim in listed if claim.id in entries and _doubtful(entries[claim.id])]
+    open_to_doubt = (claim for claim in listed if claim.sampled and claim.confirm and not claim.control)
+    doubtful = [claim for claim in open_to_doubt if claim.id in entries and entries[claim.id].status in ALARMS]
     fresh = judged_at(doubtful, replace(setting, seed=setting.seed + FRESH))
     for claim in doubtful:
         first, second = entries.pop(claim.id), fresh.get(claim.id)
@@ -213,15 +211,6 @@ def judge(
             second = replace(second, finding=confirmed(first.finding, second.finding))
         entries |= {claim.id: second} if second else {}
     return [entries[claim.id] for claim in listed if claim.id in entries]
-
-
-ALARMS = ("FAIL", "NOT REPLICATED")
-
-
-def _doubtful(entry: Entry) -> bool:
-    """Whether it is looked at again on fresh seeds."""
-    claim = entry.claim
-    return claim.sampled and claim.confirm and not claim.control and entry.status in ALARMS
 
 
 def _unfinished(workshop: Workshop, needs: list[Need]) -> bool:

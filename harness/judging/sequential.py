@@ -9,8 +9,6 @@ A further look after the last one is a new experiment. Gaps are A − B on the s
 where only one of them diverged, 0 where both did. Zeros take part in the ranking (Pratt), as in `statistics.paired`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -240,12 +238,9 @@ class Answer:
 
 
 def decide(
-    questions: Sequence[ArrayLike],
-    looks: tuple[int, ...],
-    alpha: float,
-    matters: float | None = None,
+    questions: Sequence[ArrayLike], looks: tuple[int, ...], alpha: float, matters: float | None = None,
     scale: ArrayLike = 1.0,
-) -> list[Answer]:
+) -> list[Answer]:  # fmt: skip
     """One answer per question (its gaps, as many as there are: a settled one may have stopped early).
 
     The chance of any false direction is alpha at most, and so is the chance of calling any gap too small that is not.

@@ -33,6 +33,9 @@ class Interval:
         """For JSON."""
         return {"estimate": self.estimate, "low": self.low, "high": self.high}
 
+    def __format__(self, digits: str) -> str:
+        return f"{self.estimate:{digits}} [{self.low:{digits}}, {self.high:{digits}}]"
+
     def text(self, digits: str = ".3g") -> str:
         """The estimate, with its bounds where the data are enough for a lower one."""
         return f"{self.estimate:.3g}" + (f" [{self.low:{digits}}, {self.high:{digits}}]" if self.low > -np.inf else "")
@@ -40,7 +43,9 @@ class Interval:
 
 def mean_interval(values: ArrayLike, false_alarm: float) -> Interval:
     """Two-sided t-interval of the mean of independent values."""
-    x = _clean(values)
+    x = np.asarray(values, dtype=float).ravel()
+    if not np.isfinite(x).all():
+        raise ValueError(f"values must be finite, got {x[~np.isfinite(x)][0]}")
     if len(x) < 2:
         return Interval(float(x.mean()) if len(x) else np.nan, -np.inf, np.inf, len(x))
     half = stats.t.isf(false_alarm / 2, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x))
@@ -242,13 +247,6 @@ def seeds_needed(interval: Interval, margin: float) -> int | None:
     if not np.isfinite(half) or gap == 0:
         return None
     return int(np.ceil(interval.n * (half / gap) ** 2)) + 1
-
-
-def _clean(values: ArrayLike) -> Floats:
-    x = np.asarray(values, dtype=float).ravel()
-    if not np.isfinite(x).all():
-        raise ValueError(f"values must be finite, got {x[~np.isfinite(x)][0]}")
-    return x
 
 
 def lanes_for_median(false_alarm: float) -> int:

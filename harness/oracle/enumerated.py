@@ -4,6 +4,7 @@ Nothing here uses a formula of the modules it checks: values by iteration, visit
 by least squares, Err by a general optimiser, second moments by Kronecker products of one-step matrices.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,13 +50,17 @@ class Enumerated:
     @cached_property
     def values(self) -> Floats:
         """[states]: v of the target policy, by iterating the Bellman equation."""
-        v = np.zeros(self.mdp.states)
+        return self._settled(self.backup)
+
+    def _settled(self, step: Callable[[Floats], Floats]) -> Floats:
+        """Where a step repeated from 0 stands still."""
+        now = np.zeros(self.mdp.states)
         for _ in range(20_000):
-            after = self.backup(v)
-            if np.abs(after - v).max() < 1e-15 * max(1.0, np.abs(v).max()):
+            after = step(now)
+            if np.abs(after - now).max() < 1e-15 * max(1.0, np.abs(now).max()):
                 break
-            v = after
-        return v
+            now = after
+        return now
 
     def backup(self, v: Floats) -> Floats:
         """E_π[r + γ v(s')] of each state."""
@@ -67,16 +72,16 @@ class Enumerated:
     @cached_property
     def second_moments(self) -> Floats:
         """[states]: E[G²] of the target policy's return, by iterating its own equation."""
-        m, v, gamma = np.zeros(self.mdp.states), self.values, self.mdp.gamma
-        for _ in range(20_000):
+        v, gamma = self.values, self.mdp.gamma
+
+        def step(m: Floats) -> Floats:
             after = np.zeros_like(m)
             for s, a, p, following, r, ends in self.outcomes:
                 rest = 0.0 if ends else 2 * r * gamma * v[following] + gamma**2 * m[following]
                 after[s] += self.mdp.target[s, a] * p * (r * r + rest)
-            if np.abs(after - m).max() < 1e-15 * max(1.0, np.abs(m).max()):
-                break
-            m = after
-        return m
+            return after
+
+        return self._settled(step)
 
     def key_matrices(self) -> tuple[Floats, Floats, Floats]:
         """A = E[ρφ(φ − γφ')ᵀ], b = E[ρrφ] and C = E[φφᵀ], outcome by outcome."""

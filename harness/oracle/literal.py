@@ -91,17 +91,15 @@ def samples_of(table: TransitionTable, inputs: Floats, target: Affine) -> list[S
     shift = target.shift(table.reward, table.discount)
     X, T = torch.as_tensor(np.asarray(inputs, dtype=float)), torch.as_tensor(shift.matrix())
     constant = torch.as_tensor(shift.constant)
-    return [
-        Sample(X[table.state[o]], X[table.next_state[o]], T[o], constant[o], float(table.rho[o]))
-        for o in range(len(table.probability))
-    ]
+    rows = zip(X[table.state], X[table.next_state], T, constant, table.rho.tolist(), strict=True)
+    return [Sample(*row) for row in rows]
 
 
 def samples_in(batch: Batch, lane: int = 0) -> list[Sample]:
     """Every transition of one lane's batch."""
-    shift, rows = batch.shift, range(batch.x.shape[1])
-    x, x_next, T, t = (torch.as_tensor(p[lane]) for p in (batch.x, batch.x_next, shift.matrix(), shift.constant))
-    return [Sample(x[i], x_next[i], T[i], t[i], float(batch.rho[lane, i])) for i in rows]
+    parts = batch.x, batch.x_next, batch.shift.matrix(), batch.shift.constant
+    rows = zip(*(torch.as_tensor(part[lane]) for part in parts), batch.rho[lane].tolist(), strict=True)
+    return [Sample(*row) for row in rows]
 
 
 def parts(
@@ -134,21 +132,36 @@ def directions(
 
 
 def published(
-    number: int, predict: Predict, theta: Tensor, w: Tensor, s: Sample, eta: float = 1.0
+    name: str,
+    delta: Tensor,
+    u: Tensor,
+    phi: Tensor,
+    psi: Tensor,
+    bent: Tensor,
+    rho: float,
+    w: Tensor,
+    half: float = 0.5,
 ) -> tuple[Tensor, Tensor]:
-    """Algorithm 1, 2 or 3 of the paper without any rule, as (−Δθ/α, Δw/β); ρ weighs δ and φ' (off-policy)."""
-    delta, u, phi, psi, bent = parts(predict, theta, w, s)
-    g_theta, g_w = torch.zeros_like(theta), torch.zeros_like(w)
-    for j in range(len(delta)):
-        q = s.rho * delta[j] - u[j]
-        g_w = g_w + q * phi[j]
-        if number == 1:
-            g_theta = g_theta - s.rho * (phi[j] - psi[j]) * u[j] + q * bent[j]
-        elif number == 2:
-            g_theta = g_theta - s.rho * (delta[j] * phi[j] - psi[j] * u[j]) + q * bent[j]
-        else:
-            g_theta = g_theta - s.rho * (delta[j] * phi[j] - eta * psi[j] * u[j])
-    return g_theta, g_w
+    """(Δθ/α, Δw/β) of a rule as its authors write it, without any rule of ours; ρ weighs δ and φ' (off-policy).
+
+    Sums over atoms j of φ_j and ψ_j = γφ'_j, with `bent` = ∇²f_j w [n, d]; `half` is Greedy-GQ's η and TDRC's κ.
+    """
+    gtd2_step = rho * (phi - psi).T @ u
+    tdc_step = rho * (phi.T @ delta - psi.T @ u)
+    h = bent.T @ (rho * delta - u)
+    h_sb = bent.T @ (rho * (delta - u))
+    fast = phi.T @ (rho * delta - u)
+    fast_sb = rho * phi.T @ (delta - u)
+    return {
+        "gtd2": (gtd2_step - h, fast),
+        "tdc": (tdc_step - h, fast),
+        "gtd2_sb": (gtd2_step - h_sb, fast_sb),
+        "tdc_sb": (tdc_step - h_sb, fast_sb),
+        "td": (rho * phi.T @ delta, 0 * w),
+        "residual_gradient": (rho * (phi - psi).T @ delta, 0 * w),
+        "greedy_gq": (rho * (phi.T @ delta - half * psi.T @ u), fast),
+        "tdrc": (tdc_step - h, fast - half * w),
+    }[name]
 
 
 @dataclass(frozen=True)

@@ -235,11 +235,6 @@ class FiniteMDP:
         """The target policy's value, by solving v = r + γPv."""
         return np.linalg.solve(np.eye(self.states) - self.gamma * self.P_pi, self.r_pi).astype(float)
 
-    @cached_property
-    def q(self) -> Floats:
-        """[states, actions]: the target policy's action values."""
-        return self.action_values(self.v)
-
     def action_values(self, v: Floats) -> Floats:
         """E[r + γ v(s')] for each state and action."""
         o = self.transitions
@@ -298,10 +293,6 @@ class FiniteMDP:
         """(b − Aθ)ᵀC⁺(b − Aθ), which is ‖Π(r + γPv̂ − v̂)‖²_D."""
         gap = self.b - self.A @ np.asarray(theta, dtype=float)
         return float(gap @ self.C_inverse @ gap)
-
-    def rmspbe(self, theta: ArrayLike) -> float:
-        """√MSPBE; a value below 0 by rounding counts as 0."""
-        return float(np.sqrt(max(self.mspbe(theta), 0.0)))
 
     def msve(self, values: ArrayLike) -> float:
         """Σ d(s)(v̂(s) − v(s))²."""

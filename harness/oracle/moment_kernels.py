@@ -72,14 +72,14 @@ class Forms(NamedTuple):
 
 
 class Room(NamedTuple):
-    """To work in:  inside, pushed [D, 3n]   small, half [3n, 3n]   drift, outputs [3n]   spread [D, 2nk]."""
+    """To work in:  inside, pushed [D, 3n]   small, half [3n, 3n]   drift [3n]   outputs [1, 3n]   spread [D, 2nk]."""
 
     inside: Floats2
     pushed: Floats2
     small: Floats2
     half: Floats2
     drift: Floats1
-    outputs: Floats1
+    outputs: Floats2
     spread: Floats2
 
 
@@ -123,27 +123,12 @@ def _transition(now, after, maps, shape, room, o, alpha, beta, keep, write):
         for i in range(3 * n):
             room.pushed[a, i] += mean[a] * ((alpha if i < 2 * n else beta) * b[i])
     # E[g (Bg + b)ᵀ] = Pᵀ of that, then E[(Bg + b)(Bg + b)ᵀ], half of it.
-    for j in range(n):
-        theta, w = j * k, (n + j) * k
-        for c in range(3 * n):
-            f, f_next, u = 0.0, 0.0, 0.0
-            for i in range(k):
-                f += room.pushed[theta + i, c] * x[i]
-                f_next += room.pushed[theta + i, c] * x_next[i]
-                u += room.pushed[w + i, c] * x[i]
-            room.small[c, j], room.small[c, n + j], room.small[c, 2 * n + j] = f, f_next, u
-    for j in range(n):
-        theta, w = j * k, (n + j) * k
-        f, f_next, u = 0.0, 0.0, 0.0
-        for i in range(k):
-            f += mean[theta + i] * x[i]
-            f_next += mean[theta + i] * x_next[i]
-            u += mean[w + i] * x[i]
-        room.outputs[j], room.outputs[n + j], room.outputs[2 * n + j] = f, f_next, u
+    _read(room.pushed.T, 3 * n, x, x_next, n, k, 0, room.small)
+    _read(now.mean[s : s + 1], 1, x, x_next, n, k, 0, room.outputs)
     for i in range(3 * n):  # E[Bg + b]
         total = chance * b[i]
         for entry in range(maps.first[o, i], maps.first[o, i + 1]):
-            total += maps.value[entry] * room.outputs[maps.column[entry]]
+            total += maps.value[entry] * room.outputs[0, maps.column[entry]]
         room.drift[i] = (alpha if i < 2 * n else beta) * total
     _times_b(room.small, 3 * n, maps, o, n, alpha, beta, room.half)  # half[c, i] = (B small[c])_i
     for c in range(3 * n):

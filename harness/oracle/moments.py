@@ -9,6 +9,7 @@ average.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -81,18 +82,18 @@ class Moments:
     # ------------------------------------------------------------------ the transitions
 
     @cached_property
-    def _transitions(self) -> tuple[Floats, Floats]:
-        """Distinct ones: (state, next state, reward, discount, ρ, ends) [6, transitions], and P(transition | state)."""
+    def _transitions(self) -> tuple[tuple[Any, ...], Floats]:
+        """Distinct ones: (state, next state, reward, discount, ρ, ends), and P(transition | state)."""
         table = self.mdp.table
         keys = np.stack([table.state, table.next_state, table.reward, table.discount, table.rho, table.ends])
         unique, inverse = np.unique(keys, axis=1, return_inverse=True)
-        return unique, np.bincount(inverse.ravel(), table.probability).astype(float)
+        chance = np.bincount(inverse.ravel(), table.probability).astype(float)
+        return (*(row.astype(np.int64) for row in unique[:2]), *unique[2:]), chance
 
     @cached_property
     def fixed(self) -> Floats:
         """θ* [n, rank]: E[Σφδ] = 0 there, if it has a solution; 0 if that is far away."""
         (state, following, reward, discount, rho, _), chance = self._transitions
-        state, following = state.astype(np.int64), following.astype(np.int64)
         shift, n = self.target.shift(reward, discount), self.target.outputs
         mass = chance * self.mdp.d[state] * rho
         here, there = self.features[state], self.features[following]
@@ -108,7 +109,6 @@ class Moments:
     @cached_property
     def _maps(self) -> kernels.Maps:
         (state, following, reward, discount, rho, ends), chance = self._transitions
-        state, following = state.astype(np.int64), following.astype(np.int64)
         shift, n = self.target.shift(reward, discount), self.target.outputs
         T, one = shift.matrix(), sp.identity(n, format="csr")
         constant = shift.constant + np.einsum("onm,mk,ok->on", T, self.fixed, self.features[following], optimize=True)
@@ -169,17 +169,10 @@ class Moments:
     # ------------------------------------------------------------------ the curve
 
     def run(
-        self,
-        alpha: float,
-        beta: float,
-        times: ArrayLike,
-        *,
-        metrics: tuple[str, ...] = (),
-        schedule: Schedule | None = None,
-        average: bool = False,
-        extragradient: bool = False,
+        self, alpha: float, beta: float, times: ArrayLike, *, metrics: tuple[str, ...] = (),
+        schedule: Schedule | None = None, average: bool = False, extragradient: bool = False,
         theta: Floats | None = None,
-    ) -> Expected:
+    ) -> Expected:  # fmt: skip
         """Expected squares of the metrics after each of the `times`, from θ [n, k] (or the problem's θ₀) and w = 0."""
         check_steps(alpha, beta)
         at = np.unique(integers("times", times))
@@ -204,7 +197,7 @@ class Moments:
         factors = (schedule or Constant()).factors(0, steps)
         room = kernels.Room(
             np.zeros((side, 3 * n)), np.zeros((side, 3 * n)), np.zeros((3 * n, 3 * n)), np.zeros((3 * n, 3 * n)),
-            np.zeros(3 * n), np.zeros(3 * n), np.zeros((side, 2 * n * k)),
+            np.zeros(3 * n), np.zeros((1, 3 * n)), np.zeros((side, 2 * n * k)),
         )  # fmt: skip
         out, means = (np.full((len(at), width), np.nan) for width in (len(names), self.size))
         grown = np.full(1, -1)
@@ -244,8 +237,11 @@ class Moments:
             P = np.zeros((2 * d, 3 * n))
             P[:d, :n], P[:d, n : 2 * n] = np.kron(np.eye(n), x[:, None]), np.kron(np.eye(n), x_next[:, None])
             P[d:, 2 * n :] = np.kron(np.eye(n), x[:, None])
-            B = np.zeros((3 * n, 3 * n))
-            for i in range(3 * n):
-                entries = slice(maps.first[o, i], maps.first[o, i + 1])
-                np.add.at(B[i], maps.column[entries], maps.value[entries])
-            yield float(chance), np.diag(keep) + P @ (sizes[:, None] * B) @ P.T, P @ (sizes * maps.constant[o])
+            first = maps.first[o]
+            entries = slice(first[0], first[-1])
+            B = sp.csr_matrix((maps.value[entries], maps.column[entries], first - first[0]), shape=(3 * n, 3 * n))
+            yield (
+                float(chance),
+                np.diag(keep) + P @ (sizes[:, None] * B.toarray()) @ P.T,
+                P @ (sizes * maps.constant[o]),
+            )

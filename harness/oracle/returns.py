@@ -74,22 +74,14 @@ FINE = 1000  # the fine grid has at least this many cells
 SETTLED = 1e-13
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Mean and variance of the return per state, from their own Bellman equations: no grid."""
-
-    mean: Floats
-    variance: Floats
-
-
-def moments(mdp: FiniteMDP) -> Moments:
-    """v = E[r + γv(s')], and the second moment likewise: E[G²] = E[r² + 2rγv(s') + γ²E[G(s')²]]."""
+def return_variance(mdp: FiniteMDP) -> Floats:
+    """[states]: from its own Bellman equation, no grid: E[G²] = E[r² + 2rγv(s') + γ²E[G(s')²]]."""
     o = mdp.transitions
     chance = o.probability * mdp.target[o.state, o.action]
     gamma = np.where(o.ends, 0.0, mdp.gamma)
     known = np.bincount(o.state, chance * (o.reward**2 + 2 * o.reward * gamma * mdp.v[o.next_state]), mdp.states)
     second = np.linalg.solve(np.eye(mdp.states) - mdp.gamma**2 * mdp.P_pi, known)
-    return Moments(mdp.v, np.maximum(second - mdp.v**2, 0.0))
+    return np.maximum(second - mdp.v**2, 0.0)
 
 
 @dataclass(frozen=True)
@@ -155,7 +147,7 @@ def _fixed_point(mdp: FiniteMDP, grid: CdfTarget, backup: Backup, most: int = 10
 
 def _moments_off(mdp: FiniteMDP, grid: CdfTarget, cdf: Floats) -> tuple[float, float]:
     """Over the states: the largest error of the grid's mean, and by how much its variance is too large at most."""
-    p, exact = grid.probabilities(cdf), moments(mdp)
+    p = grid.probabilities(cdf)
     mean = p @ grid.support
-    excess = p @ grid.support**2 - mean**2 - exact.variance
-    return float(np.abs(mean - exact.mean).max()), float(excess.max())
+    excess = p @ grid.support**2 - mean**2 - return_variance(mdp)
+    return float(np.abs(mean - mdp.v).max()), float(excess.max())

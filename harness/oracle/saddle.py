@@ -6,8 +6,6 @@ over balls of radius R that hold the saddle point. Value or lift; transitions ar
 assumes. The paper's statement is corrected as docs/reading-the-paper.md says (items 1 to 4).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -95,15 +95,9 @@ class Diagnosis:
 
 
 def diagnose(
-    objective: Objective,
-    rule: Rule,
-    theta: ArrayLike,
-    w: ArrayLike,
-    alpha: float,
-    beta: float,
-    steps: int,
+    objective: Objective, rule: Rule, theta: ArrayLike, w: ArrayLike, alpha: float, beta: float, steps: int,
     linearise: bool = True,
-) -> Diagnosis:
+) -> Diagnosis:  # fmt: skip
     """At (θ, w), for steps α and β; `steps`: how long an evaluation lasts, for `missing`."""
     positive("alpha", alpha)
     positive("beta", beta)

@@ -64,3 +64,12 @@ def step_of(peer, rule, size):
     maker = take("dgtd.harness.cost.peers", peer)
     one_thread()
     return maker(find_rule(rule), network(size))
+
+
+def linear(rule, problem, kind, atoms):
+    """(the linear engine of a rule on a problem, the problem, its target, what makes streams of lanes)."""
+    engine, find_rule = take("dgtd.algorithms.fast.linear", "LinearEngine"), take("dgtd.algorithms.rules", "find_rule")
+    found = take("dgtd.harness.plugins", "find_problem")(problem)
+    target, mdp = found.target(kind, atoms), found.mdp
+    streams = take("dgtd.algorithms.streams", "lane_streams")
+    return engine(find_rule(rule), mdp.table, mdp.features, target), found, target, streams

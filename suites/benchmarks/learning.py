@@ -1,6 +1,6 @@
 """Convergence as a tracked number: steps until the median lane's objective is a fifth of its start; exact."""
 
-from .common import take
+from .common import linear, take
 
 PLACES = {"random_walk": (0.02, 0.1), "boyan": (0.1, 0.2), "random_walk cdf": (0.02, 0.1)}
 
@@ -16,19 +16,11 @@ class StepsToTarget:
     def setup(self, rule, place):
         import numpy as np
 
-        LinearEngine = take("dgtd.algorithms.fast.linear", "LinearEngine")
-        find_rule = take("dgtd.algorithms.rules", "find_rule")
-        lane_streams = take("dgtd.algorithms.streams", "lane_streams")
-        find_problem = take("dgtd.harness.plugins", "find_problem")
-
-        metrics_of = take("dgtd.harness.oracle.metrics", "Metrics")
         name, _, kind = place.partition(" ")
-        problem = find_problem(name)
-        target = problem.target(kind or "value", 11)
-        metrics = metrics_of(problem.mdp, target)
+        engine, problem, target, streams = linear(rule, name, kind or "value", 11)
+        metrics = take("dgtd.harness.oracle.metrics", "Metrics")(problem.mdp, target)
         times = np.unique(np.concatenate([[0], np.geomspace(1, 100_000, 200).astype(int)]))
-        engine = LinearEngine(find_rule(rule), problem.mdp.table, problem.mdp.features, target)
-        state = engine.start(problem.theta_initial(target), lane_streams(0, range(64), problem=name))
+        state = engine.start(problem.theta_initial(target), streams(0, range(64), problem=name))
         found = engine.run(state, 100_000, *PLACES[place], snapshots=times)
         curves = getattr(metrics, "of_linear", metrics)(found.theta)  # older commits: of θ itself
         median = np.median(curves[..., metrics.names.index("rdmspbe" if kind else "rmspbe")], axis=1)

@@ -1,6 +1,6 @@
 """Time of steps, a few milliseconds per sample: engine × rule × size. The loop is inside: asv calls once per sample."""
 
-from .common import RULES, SIZES, Timed, step_of, take
+from .common import RULES, SIZES, Timed, linear, step_of, take
 
 LINEAR = {"value 8": ("value", 8), "21 atoms 8": ("cdf", 8), "value 1000": ("value", 1000)}
 
@@ -14,16 +14,11 @@ class Linear(Timed):
     def setup(self, rule, size):
         import numpy as np
 
-        LinearEngine = take("dgtd.algorithms.fast.linear", "LinearEngine")
-        find_rule = take("dgtd.algorithms.rules", "find_rule")
-        lane_streams = take("dgtd.algorithms.streams", "lane_streams")
-        find_problem = take("dgtd.harness.plugins", "find_problem")
         kind, features = LINEAR[size]
-        problem = find_problem("baird" if features == 8 else f"random_mdp(states=10, features={features})")
-        target = problem.target(kind, 21)
-        self.engine = LinearEngine(find_rule(rule), problem.mdp.table, problem.mdp.features, target)
+        problem = "baird" if features == 8 else f"random_mdp(states=10, features={features})"
+        self.engine, _, target, streams = linear(rule, problem, kind, 21)
         theta = np.zeros((target.outputs, features))
-        self.state = self.engine.start(theta, lane_streams(0, range(64)))
+        self.state = self.engine.start(theta, streams(0, range(64)))
         self.steps = max(1, 10_000 // (target.outputs * features))
         self.time_steps(rule, size)
 

@@ -6,7 +6,7 @@ are in the full and paper profiles, and are findings about a figure (`dgtd.suite
 
 from dgtd.algorithms.rule import Rule
 from dgtd.harness.judging.claims import Claim
-from dgtd.suites.control import algorithm_three, cut_off, figure_three, learning, published, seconds
+from dgtd.suites.control import algorithm_three, figure_three, learning, published, seconds
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
@@ -14,4 +14,4 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     if rule is not None:
         return []
     made = [*published.claims(), *algorithm_three.claims(), *learning.claims(), *published.updates()]
-    return [*made, *cut_off.claims(), *learning.step_sizes(), *seconds.claims(), *figure_three.claims()]
+    return [*made, *learning.beliefs(), *learning.step_sizes(), *seconds.claims(), *figure_three.claims()]

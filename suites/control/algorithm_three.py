@@ -108,6 +108,5 @@ def is_q_learning(setting: Setting) -> Finding:
     """G_θ of both, bootstrapping from themselves."""
     ours, theirs = engine(rules.greedy_gq(0.0)), engine(rules.td)
     theta, w, drawn = points(ours, setting)
-    gap = np.abs(ours.gradients(theta, w, drawn)[0] - theirs.gradients(theta, w, drawn)[0])
-    worst = largest(0.0, gap)
+    worst = largest(np.abs(ours.gradients(theta, w, drawn)[0] - theirs.gradients(theta, w, drawn)[0]))
     return exactly(worst, EXACT, f"the directions of θ are off by {worst:.1e}")

@@ -13,24 +13,17 @@ from typing import Any
 import numpy as np
 
 from dgtd.harness.experiment.search import agent_learner, run_spec
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import FULL, Claim, Need, Setting
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import Request
-from dgtd.suites.returns import (
-    SMALLER,
-    Judgement,
-    average,
-    earns_more,
-    earns_more_on_average,
-    earns_the_same,
-    final_returns,
-    varies_less,
-)
+from dgtd.suites import returns
+from dgtd.suites.returns import SMALLER, Judgement, average, final_returns
 
 SOURCE = "Figure 3"
 DQN, C51, GREEDY, ETA_0 = "dqn", "c51", "greedy_gq(0.5)", "greedy_gq(0)"
 SHOWN = {DQN: "DQN", C51: "C51", GREEDY: "distributional Greedy-GQ(0.5)", ETA_0: "the same with η = 0"}
+LAWS = {"c51": C51, "greedy-gq": GREEDY}
 COHORT, SWEEP_LANES = 10, 5
 SWEPT = (2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3)  # the paper's rate, 5e-4, is among them
 
@@ -106,7 +99,6 @@ DOOM = Panel(
     "vizdoom-defend-the-center", "vizdoom", 10, 200_000, (2.5e-4, 5e-4, 1e-3), {}, 1.0, {"atoms": 50},
 )  # fmt: skip
 PANELS = (CARTPOLE, LANDER, DOOM)
-FULL = ("full", "paper")
 SPREAD = (2.5e-4, 1e-3, 4e-3)  # rates over which the correction is judged as a whole
 # What agents earn on CartPole-v1, and by how much they rise on LunarLander, from the first tenth to the last fifth.
 # Set before the rates were swept.
@@ -116,19 +108,30 @@ RISES = {DQN: 50.0, C51: 100.0, GREEDY: 100.0}
 
 def claims() -> list[Claim]:
     """CartPole's, then those of the worlds that can be run here."""
-    made = [
-        *map(earns, (DQN, C51, GREEDY)),
-        finding(CARTPOLE, "c51-over-dqn", C51, DQN, earns_more, FULL),
-        finding(CARTPOLE, "greedy-gq-over-dqn", GREEDY, DQN, earns_more, FULL),
-        finding(CARTPOLE, "greedy-gq-over-eta-0", GREEDY, ETA_0, earns_more, FULL),
-        at_any_rate(),
-        comparable(CARTPOLE, FULL),
-        *steadier(CARTPOLE, FULL),
+    made = []
+    for name in (DQN, C51, GREEDY):
+        says = f"{SHOWN[name]} earns {EARNS:g} on {CARTPOLE.short}, over the last fifth of {CARTPOLE.steps:,} steps"
+        id_, needs = f"control/{CARTPOLE.short}/{name}/earns", partial(CARTPOLE.alone, name)
+        made.append(Claim(id_, says, SOURCE, needs=needs, judge=earns_enough, profiles=("full",)))
+    made += [
+        *over_dqn(CARTPOLE, returns.earns_more, FULL),
+        finding(CARTPOLE, "greedy-gq-over-eta-0", GREEDY, ETA_0, returns.earns_more, FULL),
     ]
+    low, *_, high = SPREAD
+    id_, says = f"control/{CARTPOLE.short}/greedy-gq-over-eta-0/at-any-rate", f"{SHOWN[GREEDY]} earns more than"
+    says = f"{says} {SHOWN[ETA_0]} on {CARTPOLE.short}, in the mean over rates from {low:g} to {high:g}"
+    judge = earns_more_over_rates
+    made.append(Claim(id_, says, SOURCE, needs=over_the_range, judge=judge, figure=True, profiles=FULL))
+    made += comparable_and_steadier(CARTPOLE, FULL)
     if find_spec(LANDER.extra) is not None:
-        made += [*map(rises, RISES), *over_dqn(LANDER, FULL)]
+        for name, least in RISES.items():
+            says = f"{SHOWN[name]}'s return on {LANDER.short} rises by {least:g} within {LANDER.steps:,} steps"
+            id_, needs = f"control/{LANDER.short}/{name}/rises", partial(LANDER.alone, name)
+            made.append(Claim(id_, says, SOURCE, needs=needs, judge=partial(rises_enough, least), profiles=("full",)))
+        made += over_dqn(LANDER, returns.earns_more_on_average, FULL)
     if find_spec(DOOM.extra) is not None:
-        made += [*over_dqn(DOOM, ("paper",)), comparable(DOOM, ("paper",)), *steadier(DOOM, ("paper",))]
+        made += over_dqn(DOOM, returns.earns_more_on_average, ("paper",))
+        made += comparable_and_steadier(DOOM, ("paper",))
     return made
 
 
@@ -145,43 +148,22 @@ def finding(
     return Claim(id_, said, SOURCE, needs=needs, judge=seen, figure=True, profiles=profiles)
 
 
-def over_dqn(panel: Panel, profiles: tuple[str, ...]) -> list[Claim]:
-    return [
-        finding(panel, f"{word}-over-dqn", name, DQN, earns_more_on_average, profiles)
-        for word, name in (("c51", C51), ("greedy-gq", GREEDY))
-    ]
+def over_dqn(panel: Panel, judge: Judgement, profiles: tuple[str, ...]) -> list[Claim]:
+    return [finding(panel, f"{word}-over-dqn", name, DQN, judge, profiles) for word, name in LAWS.items()]
 
 
-def comparable(panel: Panel, profiles: tuple[str, ...]) -> Claim:
-    """Distributional Greedy-GQ and C51."""
-    says = f"{SHOWN[GREEDY]} and C51 earn the same on {panel.short}, within {panel.same:g}"
-    judge = partial(earns_the_same, panel.same)
-    return finding(panel, "greedy-gq-comparable-with-c51", GREEDY, C51, judge, profiles, says)
-
-
-def steadier(panel: Panel, profiles: tuple[str, ...]) -> list[Claim]:
-    """The distributional agents' variance against DQN's."""
-    return [
-        finding(
-            panel, f"{word}-steadier-than-dqn", name, DQN, varies_less, profiles,
-            f"the variance over seeds of {SHOWN[name]}'s return on {panel.short} is at most {SMALLER:g} of DQN's",
-        )
-        for word, name in (("c51", C51), ("greedy-gq", GREEDY))
-    ]  # fmt: skip
+def comparable_and_steadier(panel: Panel, profiles: tuple[str, ...]) -> list[Claim]:
+    """Distributional Greedy-GQ and C51; and both agents' variance against DQN's."""
+    says, same = f"{SHOWN[GREEDY]} and C51 earn the same on {panel.short}", partial(returns.earns_the_same, panel.same)
+    says = f"{says}, within {panel.same:g}"
+    made = [finding(panel, "greedy-gq-comparable-with-c51", GREEDY, C51, same, profiles, says)]
+    for word, name in LAWS.items():
+        says = f"the variance over seeds of {SHOWN[name]}'s return on {panel.short} is at most {SMALLER:g} of DQN's"
+        made.append(finding(panel, f"{word}-steadier-than-dqn", name, DQN, returns.varies_less, profiles, says))
+    return made
 
 
 # ---------------------------------------------------------------------- over the range of rates
-
-
-def at_any_rate() -> Claim:
-    """The correction, not at its best rate but at all."""
-    low, *_, high = SPREAD
-    id_ = f"control/{CARTPOLE.short}/greedy-gq-over-eta-0/at-any-rate"
-    says = (
-        f"{SHOWN[GREEDY]} earns more than {SHOWN[ETA_0]} on {CARTPOLE.short}, "
-        f"in the mean over rates from {low:g} to {high:g}"
-    )
-    return Claim(id_, says, SOURCE, needs=over_the_range, judge=earns_more_over_rates, figure=True, profiles=FULL)
 
 
 def over_the_range(setting: Setting) -> list[Need]:
@@ -192,35 +174,21 @@ def over_the_range(setting: Setting) -> list[Need]:
 
 def earns_more_over_rates(trials: list[Lanes], setting: Setting) -> Finding:
     """Lanes are pairs at every rate; each is one number, the mean over rates."""
-    returns = np.stack([final_returns(trial) for trial in trials]).reshape(2, len(SPREAD), -1)
+    earned = np.stack([final_returns(trial) for trial in trials]).reshape(2, len(SPREAD), -1)
     each = "; ".join(
-        f"{rate:g}: {ours:.0f} and {theirs:.0f}" for rate, (ours, theirs) in zip(SPREAD, returns.mean(2).T, strict=True)
+        f"{rate:g}: {ours:.0f} and {theirs:.0f}" for rate, (ours, theirs) in zip(SPREAD, earned.mean(2).T, strict=True)
     )
-    ours, theirs = returns.mean(1)
-    return earns_more_on_average(ours, theirs, f"; at each rate {each}", setting)
+    ours, theirs = earned.mean(1)
+    return returns.earns_more_on_average(ours, theirs, f"; at each rate {each}", setting)
 
 
 # ---------------------------------------------------------------------- that agents learn
-
-
-def earns(name: str) -> Claim:
-    """An agent learns on CartPole-v1."""
-    id_ = f"control/{CARTPOLE.short}/{name}/earns"
-    says = f"{SHOWN[name]} earns {EARNS:g} on {CARTPOLE.short}, over the last fifth of {CARTPOLE.steps:,} steps"
-    return Claim(id_, says, SOURCE, needs=partial(CARTPOLE.alone, name), judge=earns_enough, profiles=("full",))
 
 
 def earns_enough(trials: list[Lanes], setting: Setting) -> Finding:
     final = final_returns(trials[0])
     words = f"{EARNS:g} less the return, {final.mean():.0f} on average, sd {final.std(ddof=1):.0f}"
     return below(average(EARNS - final, setting.false_alarm), 0.0, setting.false_alarm, words)
-
-
-def rises(name: str) -> Claim:
-    id_ = f"control/{LANDER.short}/{name}/rises"
-    says = f"{SHOWN[name]}'s return on {LANDER.short} rises by {RISES[name]:g} within {LANDER.steps:,} steps"
-    needs = partial(LANDER.alone, name)
-    return Claim(id_, says, SOURCE, needs=needs, judge=partial(rises_enough, RISES[name]), profiles=("full",))
 
 
 def rises_enough(least: float, trials: list[Lanes], setting: Setting) -> Finding:

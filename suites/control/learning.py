@@ -1,9 +1,11 @@
 """Agents learn on CartPole-v0: they earn more than random actions do. Decided in a minute, so it is in ci.
 
-And how large β may be there, where w climbs by SGD: exactly with θ held still, and in lanes that learn.
+How large β may be there, where w climbs by SGD: exactly with θ held still, and in lanes that learn. And that an episode
+which is cut off is not over: what agents believe on the treadmill, where the truth is 1/(1 − γ).
 """
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from dgtd.harness.judging.claims import Claim, Need, Setting
 from dgtd.harness.judging.statistics import exponential, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, exactly, largest
 from dgtd.harness.runs.lanes import Lanes
-from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.spec import PredictorSpec, Request
 from dgtd.harness.runs.trainers.agent import Acting
 from dgtd.suites.control.published import AGENTS, transitions
 from dgtd.suites.returns import final_returns
@@ -35,18 +37,15 @@ DEAF = "cartpole-deaf"
 
 
 def claims() -> list[Claim]:
-    """Each agent, and one that can't."""
-    return [*map(learns, AGENTS), learns("dqn", deaf=True)]
-
-
-def learns(name: str, deaf: bool = False) -> Claim:
-    """It earns more than random actions do; or the same check, where nobody says that the pole fell."""
-    says = f"{name} learns on {PLACE}: it earns {LEARNS:g} within {STEPS:,} steps, and random actions 22"
-    if deaf:
-        says = "a DQN that bootstraps through termination learns"
-    id_ = f"control/control/{DEAF}/{name}/learns" if deaf else f"control/{PLACE}/{name}/learns"
-    needs = partial(lanes_of, name, DEAF if deaf else PLACE)
-    return Claim(id_, says, SOURCE, needs=needs, judge=earns_enough, control=deaf)
+    """Each agent earns more than random actions do; and the same check where nobody says that the pole fell."""
+    made = []
+    for name in AGENTS:
+        says = f"{name} learns on {PLACE}: it earns {LEARNS:g} within {STEPS:,} steps, and random actions 22"
+        id_, needs = f"control/{PLACE}/{name}/learns", partial(lanes_of, name, PLACE)
+        made.append(Claim(id_, says, SOURCE, needs=needs, judge=earns_enough))
+    says, needs = "a DQN that bootstraps through termination learns", partial(lanes_of, "dqn", DEAF)
+    id_ = f"control/control/{DEAF}/dqn/learns"
+    return [*made, Claim(id_, says, SOURCE, needs=needs, judge=earns_enough, control=True)]
 
 
 def lanes_of(name: str, world: str, setting: Setting, **other: Any) -> list[Need]:
@@ -149,3 +148,44 @@ def stays_small(trials: list[Lanes], setting: Setting) -> Finding:
     middle = np.median(np.where(np.isfinite(last), last, np.inf))
     words = f"decades of ‖w‖ above {BOUND:g}, at most {DECADES:g} a lane; median {middle:.3g}, {lost} overflowed"
     return below(mean_interval(decades, setting.false_alarm), 0.0, setting.false_alarm, words)
+
+
+# ---------------------------------------------------------------------- an episode that is cut off is not over
+
+GAMMA, TRUTH = 0.9, 10.0
+BIASED = 1 / (1 - GAMMA * 0.9)  # a tenth of the steps are the last of their episode
+NEAR = 0.1  # of the truth. The biased belief is 0.47 away
+WALKERS, WALK = 8, 2_000
+TREADMILL: dict[str, Any] = {
+    "gamma": GAMMA, "v_max": 1.5 * TRUTH, "v_min": 0.0, "every": 1, "batch": 32, "begin": 100, "explore_steps": 500,
+    "alpha": 2e-3, "atoms": 21, "cohort": WALKERS,
+}  # fmt: skip
+
+
+def beliefs() -> list[Claim]:
+    """What every agent thinks that an action is worth, at last; and each where it is told that an episode has ended."""
+    own = f"bootstraps where episodes are cut off: on the treadmill it believes {TRUTH:g}, not {BIASED:.3g}"
+    wrong = "that takes an episode that was cut off for one that ended has the right values"
+    made = []
+    for name, (world, says) in product(AGENTS, {"treadmill": own, "treadmill-ends": wrong}.items()):
+        id_, control = f"{world}/{name}/value", says is wrong
+        made.append(Claim(
+            f"control/control/{id_}" if control else f"control/{id_}", f"{name} {says}", "Pardo et al. 2018",
+            needs=partial(walkers, name, world), judge=is_true, control=control,
+        ))  # fmt: skip
+    return made
+
+
+def walkers(name: str, world: str, setting: Setting) -> list[Need]:
+    """A small network: there is one thing to know."""
+    frozen: dict[str, Any] = {} if name.startswith("greedy") else {"frozen": 25}
+    made = agent_learner(name, world, predictor=PredictorSpec("mlp", (16,), "relu"), **TREADMILL, **frozen)
+    return [Request(run_spec(world, made, WALK, setting.seed, "cut off"), WALKERS)]
+
+
+def is_true(trials: list[Lanes], setting: Setting) -> Finding:
+    """How far the last beliefs of the lanes are from the truth."""
+    believed = trials[0].of("value")[-5:].mean(0)
+    off = mean_interval(np.abs(believed / TRUTH - 1), setting.false_alarm)
+    words = f"off by this share of {TRUTH:g}; an action is thought to be worth {believed.mean():.3g}"
+    return below(off, NEAR, setting.false_alarm, words)

@@ -32,20 +32,16 @@ FAULTS = {
 
 
 def claims() -> list[Claim]:
-    """Each agent's directions, and updates that were never published."""
-    return [*map(published, AGENTS), *other_updates()]
-
-
-def other_updates() -> list[Claim]:
-    return [published(*which, says) for which, says in FAULTS.items()]
-
-
-def published(name: str, fault: str = "", says: str = "") -> Claim:
-    """An agent's directions are its publication's; or the same check against an update with a fault."""
-    own = f"{name} moves as it was published: its directions are the gradients of the published loss, by autograd"
-    id_ = f"control/control/{name}/{fault}/published" if fault else f"control/published/{name}"
-    source = "Mnih et al. 2015; Bellemare et al. 2017" + ("" if fault else "; paper, Algorithm 3")
-    return Claim(id_, says or own, source, partial(directions_error, name, fault=fault), control=bool(fault))
+    """Each agent's directions are its publication's; and the same check against updates that were never published."""
+    own = "moves as it was published: its directions are the gradients of the published loss, by autograd"
+    source, made = "Mnih et al. 2015; Bellemare et al. 2017", []
+    for name in AGENTS:
+        id_, seen = f"control/published/{name}", partial(directions_error, name)
+        made.append(Claim(id_, f"{name} {own}", f"{source}; paper, Algorithm 3", seen))
+    for (name, fault), says in FAULTS.items():
+        id_, seen = f"control/control/{name}/{fault}/published", partial(directions_error, name, fault=fault)
+        made.append(Claim(id_, says, source, seen, control=True))
+    return made
 
 
 def directions_error(name: str, setting: Setting, fault: str = "") -> Finding:
@@ -143,16 +139,12 @@ UPDATED = {
 
 def updates() -> list[Claim]:
     """What an agent does with a batch: update its weights and renew its frozen copy."""
-    return [
-        Claim(
-            id=f"control/updates/{name}",
-            says=f"{UPDATES} updates of {name} are Adam's on θ"
-            + (f", bootstrapping from a copy renewed every {FROZEN} steps" if agent.frozen else " and ascent on w"),
-            source="Kingma & Ba 2015; Mnih et al. 2015; paper, Algorithm 3",
-            check=partial(updates_are_adams, name),
-        )
-        for name, agent in UPDATED.items()
-    ]
+    source, made = "Kingma & Ba 2015; Mnih et al. 2015; paper, Algorithm 3", []
+    for name, agent in UPDATED.items():
+        copy = f", bootstrapping from a copy renewed every {FROZEN} steps" if agent.frozen else " and ascent on w"
+        says, check = f"{UPDATES} updates of {name} are Adam's on θ{copy}", partial(updates_are_adams, name)
+        made.append(Claim(f"control/updates/{name}", says, source, check))
+    return made
 
 
 def transitions(rng: Any) -> Transitions:

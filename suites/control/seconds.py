@@ -13,7 +13,7 @@ from dgtd.algorithms.replay import Replay
 from dgtd.algorithms.streams import generator, lane_streams
 from dgtd.harness.cost.fits import interleaved
 from dgtd.harness.experiment.search import agent_learner, run_spec
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import FULL, Claim, Need, Setting
 from dgtd.harness.judging.statistics import exponential, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.runs.job import Job
@@ -35,10 +35,8 @@ RATIOS = {
 def claims() -> list[Claim]:
     made = []
     for name, (first, second, most, says) in RATIOS.items():
-        judge = partial(ratio_of_times, first, second, most)
-        made.append(
-            Claim(f"control/seconds/{name}", says, SOURCE, needs=times, judge=judge, profiles=("full", "paper"))
-        )
+        id_, judge = f"control/seconds/{name}", partial(ratio_of_times, first, second, most)
+        made.append(Claim(id_, says, SOURCE, needs=times, judge=judge, profiles=FULL))
     return made
 
 

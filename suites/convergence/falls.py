@@ -7,7 +7,7 @@ import numpy as np
 
 from dgtd.algorithms.rule import Promise, Rule
 from dgtd.algorithms.rules import gtd2, tdc
-from dgtd.harness.judging.claims import Claim, Setting
+from dgtd.harness.judging.claims import FULL, Claim, Setting
 from dgtd.harness.judging.statistics import end_over_start
 from dgtd.harness.judging.verdicts import Finding, below, exactly
 from dgtd.harness.runs.lanes import Lanes
@@ -17,7 +17,6 @@ from dgtd.suites.means import medians, request
 from dgtd.suites.stability.lanes import few_diverge
 
 SOURCE = "Theorem 2"
-FULL = ("full", "paper")
 FALL = {"J": 0.4, "gradient": 0.7}  # of the start, in 10⁶ lane-steps (ci)
 NAMES = {"J": "J", "gradient": "‖∇J‖", "w_gap": "‖w − w*‖_C"}
 STEPS, RADIUS, ATOMS = (0.3, 1.0), 50.0, 6

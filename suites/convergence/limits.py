@@ -168,7 +168,7 @@ def slope_is_negative(what: str, evidence: list[Lanes], setting: Setting) -> Fin
     (trial,) = evidence
     late = trial.times >= trial.times[-1] // 100
     found = slopes(trial.times[late], trial.of(what)[late].T, 2 * setting.false_alarm).exponent
-    words = f"slope {found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}] from {trial.times[late][0]:,} steps on"
+    words = f"slope {found:.3f} from {trial.times[late][0]:,} steps on"
     return below(found, 0.0, setting.false_alarm, words, **shown(trial, what))
 
 

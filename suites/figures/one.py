@@ -1,7 +1,5 @@
 """Figure 1: returns of four forms on both CartPoles, the law of Z(s, a) upright, and the search behind it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

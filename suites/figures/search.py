@@ -1,7 +1,5 @@
 """The whole search behind Figure 1 as pictures: how much of the space works for each form, and where."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any

@@ -1,7 +1,5 @@
 """Figure 3: DQN, C51 and distributional Greedy-GQ on CartPole, and on LunarLander where that is installed."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figure 2: GTD2 and its distributional form on the off-policy grid world."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dgtd.harness.judging.claims import Need, Setting

@@ -11,20 +11,20 @@ from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2, gtd2_sb, td, tdc, tdrc
 from dgtd.algorithms.streams import generator
 from dgtd.harness.judging.claims import Claim, Setting
-from dgtd.harness.judging.statistics import mean_interval
 from dgtd.harness.judging.verdicts import Finding, agrees, exactly, largest
-from dgtd.harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
+from dgtd.harness.oracle.certificates import Dynamics, mean_square
 from dgtd.harness.oracle.enumerated import Enumerated, saddle_error, second_moment_radius
 from dgtd.harness.oracle.lstd import lstd
 from dgtd.harness.oracle.mdp import FiniteMDP
 from dgtd.harness.oracle.metrics import Metrics
-from dgtd.harness.oracle.returns import moments
+from dgtd.harness.oracle.returns import return_variance
 from dgtd.harness.oracle.saddle import Saddle
 from dgtd.harness.oracle.theorem import linear_case, network_case
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import reference_of
 from dgtd.suites.instrument.steps import judged
+from dgtd.suites.stability.lanes import certificate_numbers, class_of
 
 ROUNDING = 1e-9
 ENUMERATED = ("random_walk", "collision", "two_state")
@@ -66,7 +66,14 @@ def claims() -> list[Claim]:
         Claim(f"instrument/{name}", says, source, check, seeded=not name.startswith(("radius", "lstd/")))
         for name, says, source, check in made
     ]
-    return [*out, *(classes(name) for name in CLASSES)]
+    for name, (rule, step) in CLASSES.items():  # what `dgtd certify` says, in a case of every class
+        id_, says = (
+            f"instrument/class/{name}",
+            f"{rule.name} at α = β = {step:g} on θ → 2θ is {name.removesuffix('-fast')}",
+        )
+        needs, judge = partial(growth_rates, rule, step), partial(class_is, name)
+        out.append(Claim(id_, says, "closed form", needs=needs, judge=judge))
+    return out
 
 
 def off(found: Any, expected: Any) -> float:
@@ -88,7 +95,7 @@ def problem_errors(setting: Setting) -> dict[str, float]:
         pairs = {
             "d": (mdp.d, by_hand.visits),
             "v": (mdp.v, by_hand.values),
-            "variance": (moments(mdp).variance, by_hand.second_moments - by_hand.values**2),
+            "variance": (return_variance(mdp), by_hand.second_moments - by_hand.values**2),
             "A": (mdp.A, A),
             "b": (mdp.b, b),
             "C": (mdp.C, C),
@@ -229,44 +236,32 @@ def radius_errors(setting: Setting) -> dict[str, float]:
 
 # TD on θ → 2θ has one parameter, so M is a number: its radius is E[M²], and its exponent E log|M|.
 CLASSES = {
-    "stable": ("gtd2", 0.02),
-    "diverging": ("td", 0.1),
-    "heavy-tailed": ("td", 1.0),
-    "marginal": ("td", 0.625),  # E log|M| is 0 here: no finite sample tells on which side
-    "diverging-fast": ("td", 2.0),
+    "stable": (gtd2, 0.02),
+    "diverging": (td, 0.1),
+    "heavy-tailed": (td, 1.0),
+    "marginal": (td, 0.625),  # E log|M| is 0 here: no finite sample tells on which side
+    "diverging-fast": (td, 2.0),
 }
 
 
-def classes(name: str) -> Claim:
-    """What `dgtd certify` says, in a case of every class."""
-    rule, step = CLASSES[name]
-    ref = reference_of({"gtd2": gtd2, "td": td}[rule])
-    return Claim(
-        id=f"instrument/class/{name}",
-        says=f"{rule} at α = β = {step:g} on θ → 2θ is {name.removesuffix('-fast')}",
-        source="closed form",
-        needs=lambda setting: [Job.of(growth_rates, ref, problem="two_state", alpha=step, seed=setting.seed)],
-        judge=partial(class_is, name),
-    )
-
-
-def growth_rates(rule: Rule, problem: str, alpha: float, seed: int) -> dict[str, Any]:
+def growth_rates(rule: Rule, step: float, setting: Setting) -> list[Job]:
     """Long products on independent transitions, and the radius."""
-    world = find_problem(problem)
-    dynamics = Dynamics(rule, world.mdp, world.target(), alpha, alpha)
-    square = mean_square(dynamics)
-    return {"low": square.low, "high": square.high, "rates": lyapunov_rates(dynamics, 64, 4000, seed).tolist()}
+    return [
+        Job.of(
+            certificate_numbers, reference_of(rule), problem="two_state", target="value", atoms=2, alpha=step,
+            beta=step, steps=4000, seed=setting.seed, lanes=64, trajectory=False,
+        )
+    ]  # fmt: skip
 
 
 def class_is(name: str, evidence: list[Any], setting: Setting) -> Finding:
     """Radius and exponent against the closed form of a scalar M, and the class that they make together."""
     rule, alpha = CLASSES[name]
     numbers = evidence[0]
-    rate = mean_interval(numbers["rates"], setting.false_alarm)
-    kind = classify((numbers["low"], numbers["high"]), (rate.low, rate.high))
+    kind, rate = class_of(numbers, setting.false_alarm)
     wrong = 0.0 if kind == name.removesuffix("-fast") else 1.0
     words = f"{kind}: radius {numbers['low']:.6f} … {numbers['high']:.6f}, exponent {rate.low:.5f} … {rate.high:.5f}"
-    if rule == "td":  # from either state: left (ρ = 0) or right (ρ = 2), half each; γ = 0.9, φ = 1, 2, φ' = 2
+    if rule is td:  # from either state: left (ρ = 0) or right (ρ = 2), half each; γ = 0.9, φ = 1, 2, φ' = 2
         moves = [1.0, 1.0, 1 + alpha * 2 * 1 * (0.9 * 2 - 1), 1 + alpha * 2 * 2 * (0.9 * 2 - 2)]
         square, growth = float(np.mean(np.square(moves))), float(np.mean(np.log(np.abs(moves))))
         wrong = largest(wrong, not rate.low <= growth <= rate.high, not abs(numbers["high"] / square - 1) <= 1e-3)

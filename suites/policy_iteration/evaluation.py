@@ -30,6 +30,7 @@ from dgtd.suites.policy_iteration.figure_one import SOURCE, EveryStep
 from dgtd.suites.policy_iteration.search import V0, chosen, shown
 from dgtd.suites.returns import final_returns
 
+EVALUATED = "§ Experimental result"
 FINITE, ATOMS = "finite_cartpole", 30
 EXACT = 1e-9  # of the mean step at the start; rounding is at 1e-14
 LANES, STEPS = 36, 8_000  # on root seeds 0 to 19 no lane of TDC earned less than LEARNS
@@ -52,14 +53,10 @@ def claims() -> list[Claim]:
 
 def frozen(episodes: int, fault: str = "") -> Claim:
     """A lane's policy changes after so many of its episodes, and at no other time."""
-    return Claim(
-        id="policy_iteration/control/every-step/frozen" if fault else f"policy_iteration/frozen/{episodes}",
-        says="a policy that follows θ at every step is frozen" if fault else
-        f"the policy under evaluation is frozen for {episodes} episodes of its lane, and then is what was learnt",
-        source="§ Experimental result",
-        check=partial(changes_out_of_turn, episodes, fault),
-        control=bool(fault),
-    )  # fmt: skip
+    own = f"the policy under evaluation is frozen for {episodes} episodes of its lane, and then is what was learnt"
+    says = "a policy that follows θ at every step is frozen" if fault else own
+    id_ = "policy_iteration/control/every-step/frozen" if fault else f"policy_iteration/frozen/{episodes}"
+    return Claim(id_, says, EVALUATED, partial(changes_out_of_turn, episodes, fault), control=bool(fault))
 
 
 def changes_out_of_turn(episodes: int, fault: str, setting: Setting) -> Finding:
@@ -82,15 +79,11 @@ def changes_out_of_turn(episodes: int, fault: str, setting: Setting) -> Finding:
 
 def drawn(fault: str = "") -> Claim:
     """The next action of a transition comes from the policy under evaluation, exploration included."""
-    return Claim(
-        id=f"policy_iteration/control/{fault}/next-action" if fault else "policy_iteration/next-action",
-        says="an evaluation that bootstraps from the greedy action draws it from the policy" if fault else
-        "what is bootstrapped from is drawn from the ε-greedy policy under evaluation",
-        source="§ Experimental result",
-        needs=lambda setting: [Job.of(next_actions, seed=setting.seed, fault=fault)],
-        judge=as_often_as_the_policy,
-        control=bool(fault),
-    )  # fmt: skip
+    own = "what is bootstrapped from is drawn from the ε-greedy policy under evaluation"
+    says = "an evaluation that bootstraps from the greedy action draws it from the policy" if fault else own
+    id_ = f"policy_iteration/control/{fault}/next-action" if fault else "policy_iteration/next-action"
+    needs, judge = partial(walks, fault), as_often_as_the_policy
+    return Claim(id_, says, EVALUATED, needs=needs, judge=judge, control=bool(fault))
 
 
 class Counting(Evaluators):
@@ -117,6 +110,10 @@ class GreedyNext(Counting):
         """With another next action."""
         x_next = self.inputs(lesson.x_next[:, 0, : -self.actions], self.greedy(lesson))
         super().learn(lesson._replace(x_next=x_next[:, None]), alpha, beta, radius, now)
+
+
+def walks(fault: str, setting: Setting) -> list[Need]:
+    return [Job.of(next_actions, seed=setting.seed, fault=fault)]
 
 
 def next_actions(seed: int, fault: str) -> list[int]:
@@ -212,14 +209,9 @@ def learns(name: str, fault: str = "") -> Claim:
     """It earns more than random actions do."""
     rule = shown(name, "value")
     says = f"{rule} learns on {V0}: half of its lanes earn {LEARNS:g} or more after {STEPS:,} steps; random actions 22"
-    return Claim(
-        id=f"policy_iteration/control/{fault}/learns" if fault else f"policy_iteration/{V0}/{name}/learns",
-        says=f"{rule} whose w never moves learns" if fault else says,
-        source=SOURCE,
-        needs=partial(at_its_point, name, bool(fault)),
-        judge=half_learn,
-        control=bool(fault),
-    )
+    id_ = f"policy_iteration/control/{fault}/learns" if fault else f"policy_iteration/{V0}/{name}/learns"
+    says, needs = f"{rule} whose w never moves learns" if fault else says, partial(at_its_point, name, bool(fault))
+    return Claim(id_, says, SOURCE, needs=needs, judge=half_learn, control=bool(fault))
 
 
 def at_its_point(name: str, still: bool, setting: Setting) -> list[Need]:

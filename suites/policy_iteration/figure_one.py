@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from dgtd.algorithms.agents import Evaluators
 from dgtd.algorithms.checks import Floats
 from dgtd.harness.experiment.search import learner_at, run_spec
-from dgtd.harness.judging.claims import Claim, Judge, Need, Setting
+from dgtd.harness.judging.claims import FULL, Claim, Judge, Need, Setting
 from dgtd.harness.judging.statistics import paired
 from dgtd.harness.judging.verdicts import Finding, below
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import Request, RunSpec
 from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
@@ -64,7 +63,7 @@ def figure(world: str, name: str, first: Form, second: Form, says: str, judge: J
         return [at_its_best(form, world, setting) for form in (first, second)]
 
     id_, what = f"policy_iteration/{world}/{name}", f"{shown(*first)} {says} {shown(*second)} on {world}"
-    return Claim(id_, what, SOURCE, needs=needs, judge=judge, figure=True, profiles=("full", "paper"))
+    return Claim(id_, what, SOURCE, needs=needs, judge=judge, figure=True, profiles=FULL)
 
 
 def at_its_best(form: Form, world: str, setting: Setting) -> Request:
@@ -129,16 +128,14 @@ def every_step() -> list[Claim]:
     for rule in ("gtd2", "tdc"):
         id_, says = f"policy_iteration/{V0}/{rule}-frozen-over-every-step", f"{shown(rule, 'value')} earns more {how}"
         more: dict[str, Any] = {"needs": partial(both, rule), "judge": frozen_earns_more, "figure": True}
-        made.append(Claim(id_, f"{says}, on {V0}", source, **more, profiles=("full", "paper")))
+        made.append(Claim(id_, f"{says}, on {V0}", source, **more, profiles=FULL))
     return made
 
 
 def both(rule: str, setting: Setting) -> list[Need]:
     """The lanes of Figure 1, and the same lanes with a policy that changes all the time."""
     frozen = at_its_best((rule, "value"), V0, setting)
-    size = frozen.spec.learner.cohort
-    firsts = range(0, frozen.seeds, size)
-    return [frozen, *(Job.of(returns, spec=frozen.spec.to_json(), first=first, lanes=size) for first in firsts)]
+    return [frozen, *law.per_cohort(returns, frozen)]
 
 
 def returns(spec: str, first: int, lanes: int) -> list[float]:

@@ -4,6 +4,7 @@ A lane's last evaluation is carried to its end: what is learnt by then is of the
 very policy, with its exploration, is followed from the same state and action many times.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,12 @@ from dgtd.algorithms.agents import Evaluators
 from dgtd.algorithms.checks import Floats, Integers
 from dgtd.algorithms.streams import generator
 from dgtd.algorithms.targets import CdfTarget, cramer_distance
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import FULL, Claim, Need, Setting
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.places.cartpole import CartPole
 from dgtd.harness.runs.job import Job
-from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.spec import Request, RunSpec
 from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
 from dgtd.suites.policy_iteration.search import V0, shown
 
@@ -39,18 +40,20 @@ def claims(lanes: Any) -> list[Claim]:
             f"evaluates: learning leaves {NEAR:.0%} of ∫(F − G)² or less on {V0}"
         )
         id_, needs = f"policy_iteration/{V0}/distributional-{rule}-law", partial(jobs, lanes, rule)
-        made.append(Claim(id_, says, SOURCE, needs=needs, judge=near, figure=True, profiles=("full", "paper")))
+        made.append(Claim(id_, says, SOURCE, needs=needs, judge=near, figure=True, profiles=FULL))
     return made
 
 
 def jobs(lanes: Any, rule: str, setting: Setting) -> list[Need]:
     """One for each cohort of the form's lanes."""
-    asked = lanes((rule, "cdf"), V0, setting)
-    size = asked.spec.learner.cohort
-    return [
-        Job.of(laws, spec=asked.spec.to_json(), first=first, lanes=min(size, asked.seeds - first))
-        for first in range(0, asked.seeds, size)
-    ]
+    return per_cohort(laws, lanes((rule, "cdf"), V0, setting))
+
+
+def per_cohort(function: Callable[..., Any], asked: Request) -> list[Need]:
+    """The function of each cohort of the lanes asked for."""
+    spec, size = asked.spec.to_json(), asked.spec.learner.cohort
+    firsts = range(0, asked.seeds, size)
+    return [Job.of(function, spec=spec, first=first, lanes=min(size, asked.seeds - first)) for first in firsts]
 
 
 # ---------------------------------------------------------------------- the evidence

@@ -46,8 +46,22 @@ def shown(rule: str, target: str) -> str:
 
 
 def claims() -> list[Claim]:
-    """The whole search of each form, and its finalists."""
-    return [make(*form) for form in FORMS for make in (search, runoff)]
+    """Of each form the whole search, how much of the space works and which points are best, and its finalists.
+
+    These meet again on fresh lanes: four lanes are too few to tell the best of 64.
+    """
+    made = []
+    for form in FORMS:
+        works = f"{shown(*form)} learns on {V0} at half or more of {SEARCHED} settings"
+        best = f"{shown(*form)}'s setting earns most among its {FINALISTS} best of {SEARCHED}, on fresh lanes"
+        for name, says, needs, judge in (
+            ("search", works, searched, how_much_works),
+            ("finalists", best, meeting, earns_most),
+        ):
+            id_, seen = f"policy_iteration/{V0}/{form[1]}/{form[0]}/{name}", partial(judge, form)
+            own: dict[str, Any] = {"figure": True, "confirm": False, "profiles": ("paper",)}
+            made.append(Claim(id_, says, SOURCE, needs=partial(needs, form), judge=seen, **own))
+    return made
 
 
 # ---------------------------------------------------------------------- what was found
@@ -83,18 +97,9 @@ def number(form: Form) -> int:
 # ---------------------------------------------------------------------- how it is found
 
 
-def search(rule: str, target: str) -> Claim:
-    """The whole search of one form, on v0: how much of the space works, and which points are best."""
-    id_ = f"policy_iteration/{V0}/{target}/{rule}/search"
-    says = f"{shown(rule, target)} learns on {V0} at half or more of {SEARCHED} settings"
-    needs = partial(searched, rule, target)
-    judge = partial(how_much_works, target)
-    return Claim(id_, says, SOURCE, needs=needs, judge=judge, figure=True, confirm=False, profiles=("paper",))
-
-
-def searched(rule: str, target: str, setting: Setting) -> list[Need]:
-    """Every point, with a few lanes of its own."""
-    return [lanes_at(point, (rule, target), LANES, "search", setting) for point in points(SEARCHED)]
+def searched(form: Form, setting: Setting) -> list[Need]:
+    """Every point on v0, with a few lanes of its own."""
+    return [lanes_at(point, form, LANES, "search", setting) for point in points(SEARCHED)]
 
 
 def lanes_at(point: Point, form: Form, lanes: int, purpose: str, setting: Setting) -> Request:
@@ -103,29 +108,19 @@ def lanes_at(point: Point, form: Form, lanes: int, purpose: str, setting: Settin
     return Request(run_spec(V0, made, STEPS, setting.seed, purpose), lanes)
 
 
-def how_much_works(target: str, trials: list[Lanes], setting: Setting) -> Finding:
+def how_much_works(form: Form, trials: list[Lanes], setting: Setting) -> Finding:
     """The share of points whose mean return over the last fifth is not above LEARNS."""
     means = np.array([final_returns(trial).mean() for trial in trials])
     idle = proportion_interval(int((means <= LEARNS).sum()), len(means), 2 * setting.false_alarm)
     order = np.argsort(-means, kind="stable")
-    best = [f"{i} ({means[i]:.0f}: {points(len(means))[i].shown(target)})" for i in order[:3]]
+    best = [f"{i} ({means[i]:.0f}: {points(len(means))[i].shown(form[1])})" for i in order[:3]]
     words = f"{int((means > LEARNS).sum())} of {len(means)} settings earn more than {LEARNS:g}; best: {'; '.join(best)}"
     return below(idle, 0.5, setting.false_alarm, words, returns=means.tolist())
 
 
-def runoff(rule: str, target: str) -> Claim:
-    """The finalists of one form on fresh lanes: four lanes are too few to tell the best of 64."""
-    id_ = f"policy_iteration/{V0}/{target}/{rule}/finalists"
-    says = f"{shown(rule, target)}'s setting earns most among its {FINALISTS} best of {SEARCHED}, on fresh lanes"
-    needs = partial(meeting, rule, target)
-    judge = partial(earns_most, (rule, target))
-    return Claim(id_, says, SOURCE, needs=needs, judge=judge, figure=True, confirm=False, profiles=("paper",))
-
-
-def meeting(rule: str, target: str, setting: Setting) -> list[Need]:
+def meeting(form: Form, setting: Setting) -> list[Need]:
     """The finalists, in the order of the search."""
-    form, made = (rule, target), points(SEARCHED)
-    return [lanes_at(made[i], form, FINAL_LANES, "finalists", setting) for i in finalists(form)]
+    return [lanes_at(points(SEARCHED)[i], form, FINAL_LANES, "finalists", setting) for i in finalists(form)]
 
 
 def earns_most(form: Form, trials: list[Lanes], setting: Setting) -> Finding:

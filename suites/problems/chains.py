@@ -12,10 +12,7 @@ from dgtd.harness.oracle.problem import Problem
 
 def boyan() -> Problem:
     """Boyan's chain, 13 states, four hat features; v = −2(12 − i). State 12 is where episodes end."""
-    rows = []
-    for i in range(11):
-        for to in (i + 1, i + 2):
-            rows.append((i, 0, 0.5, to, -3.0, to == 12))
+    rows = [(i, 0, 0.5, to, -3.0, to == 12) for i in range(11) for to in (i + 1, i + 2)]
     rows += [(11, 0, 1.0, 12, -2.0, True), (12, 0, 1.0, 12, 0.0, True)]
     features = np.maximum(0.0, 1.0 - np.abs(np.arange(13)[:, None] - 4.0 * np.arange(4)) / 4.0)
     mdp = FiniteMDP.of_rows("boyan", rows, 1.0, features, start=np.eye(13)[0])

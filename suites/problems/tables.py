@@ -24,15 +24,9 @@ def random_mdp(states: int = 10, actions: int = 2, features: int = 4, gamma: flo
     X[:, -1] = 1.0
     behaviour, target = (rng.dirichlet(np.ones(actions) * 2, size=states) for _ in range(2))
     mdp = FiniteMDP.from_arrays(
-        "random_mdp",
-        P / P.sum(-1, keepdims=True),
-        rng.random((states, actions, states)),
-        gamma=gamma,
-        behaviour=mix(behaviour, 0.2),
-        target=target,
-        features=X,
-        theta_initial=np.zeros(features),
-    )
+        "random_mdp", P / P.sum(-1, keepdims=True), rng.random((states, actions, states)), gamma=gamma,
+        behaviour=mix(behaviour, 0.2), target=target, features=X, theta_initial=np.zeros(features),
+    )  # fmt: skip
     high = 1.0 / (1.0 - gamma) if gamma < 1 else 1.0
     return Problem(mdp, f"a random MDP, {states} states", "for property tests", (-0.05 * high, 1.05 * high))
 

@@ -38,7 +38,6 @@ def picture() -> Any:
 
 
 def cartpole_deaf() -> WorldInfo:
-    """For `dgtd.worlds`."""
     words = "CartPole-v0 that says truncated where the pole falls: a control, nothing can be learnt from values"
     return WorldInfo("cartpole-deaf", words, 4, 2, LIMIT, lambda streams: DeafCartPole(streams, LIMIT), frame=frame)
 
@@ -75,13 +74,11 @@ class Treadmill:
 
 
 def treadmill() -> WorldInfo:
-    """For `dgtd.worlds`."""
     words = f"one place, +1 per step, cut off after {ROUND} steps: an action is worth 1/(1 − γ)"
     return WorldInfo("treadmill", words, 1, 2, ROUND, Treadmill, frame=picture)
 
 
 def treadmill_ends() -> WorldInfo:
-    """For `dgtd.worlds`."""
     words = "the treadmill that says terminated where it is cut off: a control, values are too small"
     made = partial(Treadmill, ends=True)
     return WorldInfo("treadmill-ends", words, 1, 2, ROUND, made, frame=picture)

@@ -18,7 +18,7 @@ import numpy as np
 from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.rule import Promise, Rule
 from dgtd.algorithms.rules import gtd2
-from dgtd.harness.judging.claims import PROFILES, Claim, Setting
+from dgtd.harness.judging.claims import FULL, PROFILES, Claim, Setting
 from dgtd.harness.judging.verdicts import Finding, exactly
 from dgtd.harness.oracle.averages import Quieter, at_horizon
 from dgtd.harness.oracle.lstd import lstd
@@ -61,7 +61,7 @@ def claims(rule: Rule) -> list[Claim]:
         check = partial(falls_like_a_root, rule, place)
         made.append(Claim(id_, says, SOURCE, check, rule=rule, promise=Promise.RATE, seeded=False))
     for place in PLACES:  # the paper assumes independent transitions; episodes do not give them
-        id_, profiles = f"rates/{place}/gtd2/expected-markov", PROFILES if place == MARKOV else ("full", "paper")
+        id_, profiles = f"rates/{place}/gtd2/expected-markov", PROFILES if place == MARKOV else FULL
         says = f"along episodes E MSPBE of the average is at most {TWICE:g} times that on independent transitions"
         source, check = "ours: Proposition 2 assumes independent transitions", partial(correlation_costs_little, place)
         made.append(Claim(id_, says, source, check, seeded=False, profiles=profiles))
@@ -71,7 +71,7 @@ def claims(rule: Rule) -> list[Claim]:
     made.append(Claim(id_, says, SOURCE, check, control=True, seeded=False))
     id_, source = "rates/random_mdp/gtd2/constant", "Proposition 2's constant M*"
     says = f"√n E MSPBE grows with the number of features like d^{GROWTH:g} or slower, on random problems"
-    made.append(Claim(id_, says, source, constant_grows_slowly, seeded=False, profiles=("full", "paper")))
+    made.append(Claim(id_, says, source, constant_grows_slowly, seeded=False, profiles=FULL))
     return [*made, *settled(rule)]
 
 

@@ -19,7 +19,7 @@ from dgtd.algorithms.streams import lane_streams
 from dgtd.algorithms.table import Sampler
 from dgtd.algorithms.targets import ValueTarget
 from dgtd.harness.judging.claims import Claim, Judge, Need, Needs, Setting
-from dgtd.harness.judging.statistics import Interval, mean_interval
+from dgtd.harness.judging.statistics import Interval, magnitude, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, unlikely
 from dgtd.harness.oracle.saddle import Saddle
 from dgtd.harness.runs.job import Job
@@ -136,9 +136,7 @@ def is_as_large(rule: Rule, place: str, steps: int | None, evidence: list[Any], 
     values = np.array(evidence[0]["mspbe"])
     exact = noise_of(rule, place, n).mspbe
     ratio = share(values, exact, setting)
-    words = (
-        f"{ratio.estimate:.3f} [{ratio.low:.3f}, {ratio.high:.3f}] times the exact E MSPBE, {exact:.3g} at n = {n:,}"
-    )
+    words = f"{ratio:.3f} times the exact E MSPBE, {exact:.3g} at n = {n:,}"
     return below(distance(ratio, 1.0, values), AMOUNT, setting.false_alarm, words)
 
 
@@ -153,9 +151,7 @@ def distance(found: Interval, wanted: float, values: Floats) -> Interval:
     """|x − wanted| of an interval of x; infinite if x is, or if a lane was lost."""
     if not ((values < LOST).all() and np.isfinite(found.estimate)):
         return Interval(np.inf, np.inf, np.inf, found.n)
-    ends = abs(found.low - wanted), abs(found.high - wanted)
-    low = 0.0 if found.low <= wanted <= found.high else min(ends)
-    return Interval(abs(found.estimate - wanted), low, max(ends), found.n)
+    return magnitude(Interval(found.estimate - wanted, found.low - wanted, found.high - wanted, found.n))
 
 
 # ---------------------------------------------------------------------- that it cancels
@@ -180,10 +176,7 @@ def reaches_err(rule: Rule, place: str, steps: int | None, evidence: list[Any], 
     exact, errors = noise_of(rule, place, n), np.array(evidence[0]["err"])
     full = saddle.R * exact.along
     ratio = share(errors - exact.squares, full, setting)
-    words = (
-        f"{ratio.estimate:.3f} [{ratio.low:.3f}, {ratio.high:.3f}] times R√E‖Aᵀw̄‖² = {full:.3g}, "
-        f"and the squares are {exact.squares:.3g}, at n = {n:,}"
-    )
+    words = f"{ratio:.3f} times R√E‖Aᵀw̄‖² = {full:.3g}, and the squares are {exact.squares:.3g}, at n = {n:,}"
     return below(distance(ratio, GAUSSIAN, errors), WITHIN, setting.false_alarm, words)
 
 

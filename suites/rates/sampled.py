@@ -17,7 +17,7 @@ from dgtd.algorithms.rules import gtd2
 from dgtd.algorithms.streams import generator, lane_streams
 from dgtd.algorithms.table import TransitionTable
 from dgtd.algorithms.targets import ValueTarget
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import FULL, Claim, Need, Setting
 from dgtd.harness.judging.statistics import proportion_interval, slopes
 from dgtd.harness.judging.verdicts import Finding, Verdict, below, exactly
 from dgtd.harness.oracle.averages import noise_free
@@ -101,7 +101,7 @@ def claims(each: Rule) -> list[Claim]:
     # On Boyan's chain R is 33, and the start takes long to forget.
     says = f"{each.name}: Err of the averaged iterate {falls} Boyan's chain, once it does"
     needs, id_ = partial(over_horizons, each, "boyan"), f"rates/boyan/{each.name}/exponent"
-    promised |= {"needs": needs, "judge": falls_from_some_n, "profiles": ("full", "paper")}
+    promised |= {"needs": needs, "judge": falls_from_some_n, "profiles": FULL}
     made.append(Claim(id_, says, SOURCE, **promised))
     for place in PROX:
         says = f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}"
@@ -157,13 +157,9 @@ def falls_like_a_power(place: str, rule: Rule | None, evidence: list[Lanes], set
     """One slope per lane; the slopes are the data. With a rule, the median is set beside its run without noise."""
     horizons, errors = errors_of(evidence)
     found = slopes(horizons, errors, 2 * setting.false_alarm)
-    law = (
-        "a power law"
-        if found.power_law
-        else f"not yet a power law (slopes of the halves differ by {found.bend.estimate:.2f})"
-    )
-    e = found.exponent
-    words = f"exponent {e.estimate:.3f} [{e.low:.3f}, {e.high:.3f}], {law}"
+    bent = f"not yet a power law (slopes of the halves differ by {found.bend.estimate:.2f})"
+    e, law = found.exponent, "a power law" if found.power_law else bent
+    words = f"exponent {e:.3f}, {law}"
     if rule is not None and rule.linear:
         ends = [float(np.median(errors[:, i])) / noise_free_error(rule, place, horizons[i]) for i in (0, -1)]
         words += f"; the median is {ends[0]:.2f} to {ends[1]:.2f} times Err without noise"
@@ -176,15 +172,14 @@ def falls_from_some_n(evidence: list[Lanes], setting: Setting) -> Finding:
     windows = [slopes(horizons[i:], errors[:, i:], 2 * setting.false_alarm) for i in range(len(horizons) - 4)]
     first = next((i for i, found in enumerate(windows) if found.power_law), len(windows) - 1)
     found = windows[first].exponent
-    words = f"exponent {found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}] from n = {horizons[first]:.0e} on"
+    words = f"exponent {found:.3f} from n = {horizons[first]:.0e} on"
     return below(found, MARGIN, setting.false_alarm, words, **shown(horizons, errors, "median Err"))
 
 
 def has_an_exponent(evidence: list[Lanes], setting: Setting) -> Finding:
     horizons, errors = errors_of(evidence)
     found = slopes(horizons, errors, 2 * setting.false_alarm).exponent
-    words = f"exponent {found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    return below(found, MARGIN, setting.false_alarm, words, **shown(horizons, errors, "Err"))
+    return below(found, MARGIN, setting.false_alarm, f"exponent {found:.3f}", **shown(horizons, errors, "Err"))
 
 
 # ---------------------------------------------------------------------- the bound

@@ -16,7 +16,7 @@ from scipy import stats
 
 from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.rules import gtd2, td
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import FULL, Claim, Need, Setting
 from dgtd.harness.judging.statistics import Interval, proportion_interval
 from dgtd.harness.judging.verdicts import Finding, below, exactly
 from dgtd.harness.oracle.averages import at_horizon
@@ -31,7 +31,6 @@ LEVELS = (0.4, 0.4 / 6.325, 0.01)  # of δ: two equal steps of log 1/δ
 FATTER = 2.0  # the second step over the first: 1 for exponential tails, 2 for a power law with exponent 2.7
 BOUND_LANES, HORIZONS = 2000, (10_000, 100_000)
 BOUNDED = ("random_walk", "random_walk_dependent")
-FULL = ("full", "paper")
 
 
 def claims() -> list[Claim]:
@@ -86,7 +85,7 @@ def tails_are_exponential(metric: str, evidence: list[Lanes], setting: Setting) 
     shown = {"x": [10.0, 100.0, 1000.0], "y": [float(np.quantile(values, 1 - delta)) for delta in (0.1, 0.01, 0.001)]}
     median = float(np.median(values))
     sizes = ", ".join(f"{y / median:.3g} at 1/δ = {x:g}" for x, y in zip(shown["x"], shown["y"], strict=True))
-    words = f"step ratio {found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]; quantiles over the median: {sizes}"
+    words = f"step ratio {found:.2f}; quantiles over the median: {sizes}"
     return below(found, FATTER, setting.false_alarm, words, **shown, x_name="1/δ", y_name="quantile")
 
 

@@ -2,7 +2,7 @@
 
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2, tdc, tdrc
-from dgtd.harness.judging.claims import Claim
+from dgtd.harness.judging.claims import FULL, PROFILES, Claim
 from dgtd.suites.stability import exact
 from dgtd.suites.stability.lanes import FALLEN, RULES, STEPS, Watched, grid, td_control
 
@@ -15,7 +15,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
             for each in (rule,) if rule else RULES:
                 for i, (alpha, beta) in enumerate(steps):
                     place = Watched(each, problem, target, alpha, beta, fallen=FALLEN[problem, target][i])
-                    profiles = ("ci", "full", "paper") if i == 0 else ("full", "paper")
+                    profiles = PROFILES if i == 0 else FULL
                     made += place.claims(profiles)
                 if each.linear:
                     made.append(grid(each, problem, target))

@@ -10,8 +10,8 @@ import numpy as np
 from dgtd.algorithms.rule import Promise, Rule
 from dgtd.algorithms.rules import gtd2, gtd2_sb, residual_gradient, td, tdc, tdc_sb
 from dgtd.algorithms.targets import target_class
-from dgtd.harness.judging.claims import Claim, Judge, Need, Needs, Setting
-from dgtd.harness.judging.statistics import Sprt, end_over_start, mean_interval
+from dgtd.harness.judging.claims import FULL, Claim, Judge, Need, Needs, Setting
+from dgtd.harness.judging.statistics import Interval, Sprt, end_over_start, mean_interval
 from dgtd.harness.judging.verdicts import Finding, agrees, below, seldom
 from dgtd.harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
 from dgtd.harness.plugins import find_problem
@@ -143,13 +143,14 @@ def objective_falls(metric: str, margin: float, evidence: list[Lanes], setting: 
 
 
 def certificate_numbers(
-    rule: Rule, problem: str, target: str, atoms: int, alpha: float, beta: float, steps: int, seed: int
-) -> dict[str, Any]:
-    """The mean-square radius along trajectories as a bracket, and Lyapunov rates, one per lane of products."""
+    rule: Rule, problem: str, target: str, atoms: int, alpha: float, beta: float, steps: int, seed: int,
+    lanes: int = PRODUCTS, trajectory: bool = True,
+) -> dict[str, Any]:  # fmt: skip
+    """The mean-square radius as a bracket, and Lyapunov rates, one per lane of products."""
     world = find_problem(problem)
     dynamics = Dynamics(rule, world.mdp, world.target(target, atoms), alpha, beta)
-    square = mean_square(dynamics, trajectory=True)
-    rates = lyapunov_rates(dynamics, PRODUCTS, steps, seed, trajectory=True)
+    square = mean_square(dynamics, trajectory=trajectory)
+    rates = lyapunov_rates(dynamics, lanes, steps, seed, trajectory=trajectory)
     return {"low": square.low, "high": square.high, "rates": rates.tolist()}
 
 
@@ -163,10 +164,10 @@ def certificate_agrees(evidence: list[Any], setting: Setting) -> Finding:
     return agrees(float(contradicts(kind, share)), 0.5, setting, len(trial.died), words)
 
 
-def class_of(numbers: dict[str, Any], false_alarm: float) -> tuple[str, float]:
-    """Stable, diverging, heavy-tailed or marginal, and the lower end of the Lyapunov interval."""
+def class_of(numbers: dict[str, Any], false_alarm: float) -> tuple[str, Interval]:
+    """Stable, diverging, heavy-tailed or marginal, and the Lyapunov interval."""
     rate = mean_interval(numbers["rates"], false_alarm)
-    return str(classify((numbers["low"], numbers["high"]), (rate.low, rate.high))), rate.low
+    return str(classify((numbers["low"], numbers["high"]), (rate.low, rate.high))), rate
 
 
 def contradicts(kind: str, share: float) -> bool:
@@ -177,15 +178,13 @@ def contradicts(kind: str, share: float) -> bool:
 def grid(each: Rule, problem: str, target: str) -> Claim:
     """The same at many step sizes."""
     places = [Watched(each, problem, target, alpha, beta, GRID_ATOMS) for alpha, beta in GRID]
-    return Claim(
-        id=f"stability/{problem}/{target}/{each.name}/grid",
-        says=f"{each.name} on {problem} ({target}): certificate and simulation agree at {len(GRID)} step sizes",
-        source=SOURCE,
-        needs=lambda setting: [need for place in places for need in place.with_certificate(20_000, setting)],
-        judge=grid_agrees,
-        rule=each,
-        profiles=("full", "paper"),
-    )
+    id_, where = f"stability/{problem}/{target}/{each.name}/grid", f"{each.name} on {problem} ({target})"
+    says = f"{where}: certificate and simulation agree at {len(GRID)} step sizes"
+
+    def needs(setting: Setting) -> list[Need]:
+        return [need for place in places for need in place.with_certificate(20_000, setting)]
+
+    return Claim(id_, says, SOURCE, needs=needs, judge=grid_agrees, rule=each, profiles=FULL)
 
 
 def grid_agrees(evidence: list[Any], setting: Setting) -> Finding:
@@ -193,10 +192,10 @@ def grid_agrees(evidence: list[Any], setting: Setting) -> Finding:
     classes: Counter[str] = Counter()
     shares, wrong = [], []
     for (alpha, beta), trial, numbers in zip(GRID, evidence[::2], evidence[1::2], strict=True):
-        kind, growth = class_of(numbers, setting.false_alarm / len(GRID))
+        kind, rate = class_of(numbers, setting.false_alarm / len(GRID))
         share = float(trial.diverged().mean())
         # Growth must have had the time to pass FAR, twice over in the logarithm.
-        slow = kind == "diverging" and HORIZON * growth < 2 * np.log(FAR)
+        slow = kind == "diverging" and HORIZON * rate.low < 2 * np.log(FAR)
         classes["growing slowly" if slow else kind] += 1
         shares.append(share)
         if not slow and contradicts(kind, share):

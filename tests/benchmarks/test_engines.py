@@ -38,7 +38,7 @@ def linear():
     sample = literal.Sample(x, x_next, torch.as_tensor(T), torch.as_tensor(t), rho)
 
     def oracle():
-        literal.published(1, partial(literal.linear, n), start, start, sample)
+        literal.directions(rules.gtd2, partial(literal.linear, n), start, start, sample)
 
     def backprop():
         optimiser.zero_grad()

@@ -8,7 +8,7 @@ from dgtd.algorithms.streams import lane_streams
 from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.verdicts import Verdict
 from dgtd.harness.places.world import find_world
-from dgtd.suites.control import cut_off, learning, seconds
+from dgtd.suites.control import learning, seconds
 from tests.suites.test_judges import line, trial
 
 SETTING = Setting("ci", 0, 1e-6)
@@ -32,9 +32,9 @@ def test_beliefs_are_held_against_the_truth(believed, verdict):
     lanes = trial(value=line(*[0.0] * 5, *[believed] * 5) + 0.01 * np.arange(64))
     if verdict is None:
         with pytest.raises(ValueError, match="finite"):
-            cut_off.is_true([lanes], SETTING)
+            learning.is_true([lanes], SETTING)
     else:
-        assert cut_off.is_true([lanes], SETTING).verdict is verdict
+        assert learning.is_true([lanes], SETTING).verdict is verdict
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ def level(height, count=4):
 
 def test_every_form_is_searched_at_the_same_points_on_lanes_of_their_own():
     for form in FORMS:
-        needs = search.searched(*form, PAPER)
+        needs = search.searched(form, PAPER)
         assert [need.spec.learner.alpha for need in needs] == [point.alpha for point in points(SEARCHED)]
-        again = search.meeting(*form, PAPER)
+        again = search.meeting(form, PAPER)
         assert [need.spec.learner.alpha for need in again] == [points(SEARCHED)[i].alpha for i in finalists(form)]
         best = figure_one.at_its_best(form, V0, PAPER)
         assert best.spec.learner.alpha == chosen(form).alpha
@@ -48,7 +48,7 @@ def test_a_quick_look_has_the_first_lanes_of_the_whole():
 def test_how_much_of_the_space_works(height, verdict):
     trials = [level(height) for _ in range(SEARCHED)]
     trials[5] = level(170)
-    found = search.how_much_works("cdf", trials, PAPER)
+    found = search.how_much_works(("tdc", "cdf"), trials, PAPER)
     assert found.verdict is verdict
     assert f"best: 5 (170: {points(SEARCHED)[5].shown('cdf')})" in found.words
 
