@@ -112,7 +112,9 @@ class Enumerated:
 
     def metrics(self, F: Floats, target: Target, law: Floats | None = None) -> dict[str, float]:
         """Of one prediction F [states, n]; `law` [states, n] is the true one, where it is known."""
-        v = self._means(F, target)
+        v = F[:, 0]
+        if isinstance(target, CdfTarget):
+            v = np.array([target.support @ np.diff([0.0, *row, 1.0]) for row in F])
         out = {
             "rmspbe": self.projected_norm(self.backup(v) - v),
             "rmsve": float(np.sqrt(sum(d * (x - y) ** 2 for d, x, y in zip(self.visits, v, self.values, strict=True)))),
@@ -125,11 +127,6 @@ class Enumerated:
                 squares = target.spacing * ((F - law) ** 2).sum(1)
                 out["cramer"] = float(np.sqrt(self.visits @ squares))
         return out
-
-    def _means(self, F: Floats, target: Target) -> Floats:
-        if not isinstance(target, CdfTarget):
-            return F[:, 0]
-        return np.array([target.support @ np.diff([0.0, *row, 1.0]) for row in F])
 
 
 def saddle_error(A: Floats, b: Floats, C: Floats, R: float, theta: Floats, w: Floats) -> float:

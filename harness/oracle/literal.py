@@ -89,9 +89,8 @@ class Sample:
 
 def samples_of(table: TransitionTable, inputs: Floats, target: Affine) -> list[Sample]:
     shift = target.shift(table.reward, table.discount)
-    X, T = torch.as_tensor(np.asarray(inputs, dtype=float)), torch.as_tensor(shift.matrix())
-    constant = torch.as_tensor(shift.constant)
-    rows = zip(X[table.state], X[table.next_state], T, constant, table.rho.tolist(), strict=True)
+    X, T, t = (torch.as_tensor(np.asarray(part, dtype=float)) for part in (inputs, shift.matrix(), shift.constant))
+    rows = zip(X[table.state], X[table.next_state], T, t, table.rho.tolist(), strict=True)
     return [Sample(*row) for row in rows]
 
 

@@ -160,7 +160,7 @@ def j_is_near_0(evidence: list[Lanes], setting: Setting) -> Finding:
         f"J is {share.estimate:.4f} of its start [{share.low:.4f}, {share.high:.4f}] after {trial.times[-1]:,} steps; "
         f"{worst:.4f} in the worst of {share.n} lanes"
     )
-    return below(share, LIMIT[setting.profile], setting.false_alarm, words, **shown(trial, "J"))
+    return below(share, LIMIT[setting.profile], setting.false_alarm, words, **medians(trial, "J", "J, median"))
 
 
 def slope_is_negative(what: str, evidence: list[Lanes], setting: Setting) -> Finding:
@@ -169,7 +169,7 @@ def slope_is_negative(what: str, evidence: list[Lanes], setting: Setting) -> Fin
     late = trial.times >= trial.times[-1] // 100
     found = slopes(trial.times[late], trial.of(what)[late].T, 2 * setting.false_alarm).exponent
     words = f"slope {found:.3f} from {trial.times[late][0]:,} steps on"
-    return below(found, 0.0, setting.false_alarm, words, **shown(trial, what))
+    return below(found, 0.0, setting.false_alarm, words, **medians(trial, what, f"{NAMES[what]}, median"))
 
 
 def network_is_near(what: str, evidence: list[Lanes], setting: Setting) -> Finding:
@@ -183,7 +183,8 @@ def network_is_near(what: str, evidence: list[Lanes], setting: Setting) -> Findi
         f"{NAMES[what]} ends at {found.estimate:.4f} of its start [{found.low:.4f}, {found.high:.4f}], "
         f"{ends.min():.4f} to {ends.max():.4f} in {len(ends)} lanes, after {trial.times[-1]:,} steps; {path(trial)}"
     )
-    return below(found, NETWORK_LIMIT[what][0], setting.false_alarm, words, **shown(trial, what))
+    margin, _ = NETWORK_LIMIT[what]
+    return below(found, margin, setting.false_alarm, words, **medians(trial, what, f"{NAMES[what]}, median"))
 
 
 def path(trial: Lanes) -> str:
@@ -193,10 +194,6 @@ def path(trial: Lanes) -> str:
     dropped = int((np.nanmin(rank, axis=0) < full).sum())
     lost = f"rank {full:.0f} throughout" if not dropped else f"rank below {full:.0f} at times in {dropped} lanes"
     return f"E Σφφᵀ: {lost}, condition {first:.0e} at first, {last:.0e} at last"
-
-
-def shown(trial: Lanes, what: str) -> dict[str, Any]:
-    return medians(trial, what, f"{NAMES[what]}, median")
 
 
 # ---------------------------------------------------------------------- curves that are written down: no learner
