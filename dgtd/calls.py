@@ -20,8 +20,7 @@ from dgtd.harness.oracle.certificates import Certificate
 from dgtd.harness.oracle.certificates import certify as certificate
 from dgtd.harness.oracle.moments import Moments
 from dgtd.harness.oracle.problem import Problem
-from dgtd.harness.places.place import find_place
-from dgtd.harness.places.world import WorldInfo, find_world
+from dgtd.harness.places.world import WorldInfo, find_place, find_world
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.predictors import parse

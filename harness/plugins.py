@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import runpy
 import sys
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from dgtd.algorithms.checks import InterruptedByUser
+from dgtd.algorithms.digest import digest
 from dgtd.algorithms.names import look_up, unknown
 from dgtd.harness.oracle.problem import Problem
-from dgtd.harness.sources import digest_of, importable
 
 MOST_DIGITS = 18  # a parameter is a size, a probability or a seed: each fits into 64 bits
 _CALL = re.compile(r"((?P<path>[^()]+\.py):)?(?P<name>[\w-]+)\s*(\((?P<inside>.*)\))?")
@@ -95,7 +96,8 @@ def canonical_problem(text: str) -> str:
     if text in _here:
         return text
     make, parameters = _parsed(text)
-    given = {key: value for key, value in parameters.items() if value != _defaults(make)[key].default}
+    defaults = {key: parameter.default for key, parameter in inspect.signature(make).parameters.items()}
+    given = {key: value for key, value in parameters.items() if value != defaults[key]}
     inside = ", ".join(f"{key}={given[key]!r}" for key in sorted(given))
     name = text.split("(")[0].strip()
     name = name if ".py:" in name else name.replace("-", "_")
@@ -121,14 +123,19 @@ def is_file(text: str) -> bool:
     return ".py:" in text or text.endswith(".py")
 
 
-def from_file(kind: str, text: str) -> Any:
-    """A function of a user's file, `path/to/file.py:function`, as the file is now."""
+def file_and_function(kind: str, text: str) -> tuple[Path, str]:
+    """What `path/to/file.py:function` names; ValueError if that is no file."""
     path_text, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
     if not name:
         raise ValueError(f"{kind} {text!r} must name a function, as in '{path_text}:my_{kind}'")
-    path = Path(path_text)
-    if not path.is_file():
-        raise ValueError(f"no file {str(path)!r} for {kind} {text!r}")
+    if not Path(path_text).is_file():
+        raise ValueError(f"no file {path_text!r} for {kind} {text!r}")
+    return Path(path_text), name
+
+
+def from_file(kind: str, text: str) -> Any:
+    """A function of a user's file, `path/to/file.py:function`, as the file is now."""
+    path, name = file_and_function(kind, text)
     with answering(f"{kind} {text!r}"):
         scope = _scope(path.resolve(), path.read_bytes())
     return look_up(f"function in {path}", name, {key: value for key, value in scope.items() if callable(value)})
@@ -158,15 +165,11 @@ def _scope(path: Path, source: bytes) -> dict[str, Any]:
         return runpy.run_path(str(path))
 
 
-def _defaults(make: Any) -> Any:
-    return inspect.signature(make).parameters
-
-
 def _parameters(name: str, inside: str | None, make: Any) -> dict[str, Any]:
     """Keyword arguments written as in Python, numbers and strings only, checked against the function's own."""
     if not inside or not inside.strip():
         return {}
-    allowed = _defaults(make)
+    allowed = inspect.signature(make).parameters
     found: dict[str, Any] = {}
     for part in inside.split(","):
         key, sign, value = (piece.strip() for piece in part.partition("="))
@@ -198,3 +201,61 @@ def _value(name: str, text: str, default: Any) -> Any:
     if value != int(value):
         raise ValueError(f"{name} must be a whole number, got {text!r}")
     return int(value)
+
+
+# ---------------------------------------------------------------------- files of a user's
+#
+# Which of them importing one imports, so that a run is stored under all of them.
+
+
+def digest_of(file: Path, module: str = "") -> str:
+    """Of a Python file's source, and of each file that it imports from the same root, theirs too.
+
+    module   the file's name as Python imports it, which says where its root is; without it that is the file's folder
+    """
+    package = file.name == "__init__.py"
+    root = file.resolve().parents[module.count(".") + package]
+    found: dict[str, str] = {}
+    _collect(file.resolve(), module or file.stem, root, found)
+    return digest(sorted(found.items()))
+
+
+def _collect(file: Path, module: str, root: Path, found: dict[str, str]) -> None:
+    """Put the file among those found, and go on to what it imports. Installed packages count among themselves only."""
+    source = file.read_text(encoding="utf-8")
+    found[module] = source
+    for name in _names(source, module if file.name == "__init__.py" else module.rpartition(".")[0]):
+        inside = root.joinpath(*name.split("."))
+        known = name in found or ("site-packages" in root.parts and name.split(".")[0] != module.split(".")[0])
+        for each in () if known else (inside / "__init__.py", inside.with_suffix(".py")):
+            if each.is_file():
+                _collect(each, name, root, found)
+                break
+
+
+def _names(source: str, package: str) -> Iterator[str]:
+    """Every module that a source may import, and the packages around it; what is no module has no file."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names = [f"{base}.{each.name}" for each in node.names]
+        else:
+            continue
+        for name in names:
+            parts = [part for part in name.split(".") if part]
+            yield from (".".join(parts[: i + 1]) for i in range(len(parts)))
+
+
+@contextmanager
+def importable(folder: Path, first: bool = False) -> Iterator[None]:
+    """Python finds modules in this folder meanwhile, after all others unless it is to be the first."""
+    place = os.fspath(folder.resolve())
+    sys.path.insert(0 if first else len(sys.path), place)
+    try:
+        yield
+    finally:
+        if place in sys.path:
+            sys.path.remove(place)

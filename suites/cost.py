@@ -17,8 +17,8 @@ from dgtd.harness.cost.fits import alternating, exact_law, interleaved, time_exp
 from dgtd.harness.judging.claims import FULL, PROFILES, Claim, Need, Setting
 from dgtd.harness.judging.statistics import mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, exactly
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import reference_of
+from dgtd.harness.runs.work import Job
 
 if TYPE_CHECKING:
     from dgtd.harness.cost.peers import Maker, Network

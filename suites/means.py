@@ -25,10 +25,10 @@ from dgtd.harness.judging.verdicts import Finding, decided, exactly, largest
 from dgtd.harness.oracle.objectives import Objective, flat, linear, mlp
 from dgtd.harness.oracle.theorem import EXACT, relative_error
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.spec import Learner, PlaceSpec, Probe, Request, RunSpec
+from dgtd.harness.runs.work import Job
 
 
 def compare(found: Floats, expected: Floats, what: str = "E[Δθ]", of: str = "−½∇J") -> Finding:

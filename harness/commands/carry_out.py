@@ -12,9 +12,9 @@ from rich.table import Column
 from dgtd.algorithms.fast.compiling import cache_folder, source_stamp
 from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where
 from dgtd.harness.runs.driver import execute
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Job
 
 EVERY = 5.0  # seconds between plain lines
 COMPILING = "compiling, once (some 20 s an engine)"

@@ -34,7 +34,7 @@ from dgtd.harness.experiment.exact import add_exact, exact_jobs
 from dgtd.harness.experiment.experiment import Choices, Experiment, entrants
 from dgtd.harness.experiment.search import Grid, kind_at, kind_of
 from dgtd.harness.judging.statistics import median_interval
-from dgtd.harness.places.place import find_place
+from dgtd.harness.places.world import find_place
 from dgtd.harness.report import page as pages
 from dgtd.harness.report.sections import page, summary
 from dgtd.harness.report.words import answer, sparkline

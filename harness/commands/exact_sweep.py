@@ -14,9 +14,9 @@ from dgtd.harness.experiment.zones import FINE, Zones, zone_jobs
 from dgtd.harness.oracle.certificates import Class
 from dgtd.harness.report.drawing import Figure, Panel, check_picture, save_as
 from dgtd.harness.report.exact_lines import boundary, zones_figure
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import reference, resolve
 from dgtd.harness.runs.store import LaneError, Store
+from dgtd.harness.runs.work import Job
 
 MARK = "×"  # second moments beyond all bounds
 MARKS = {"heavy-tailed": "1", "diverging": "x", "marginal": "."}  # what a picture shows of the certificate

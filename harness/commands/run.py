@@ -30,8 +30,7 @@ from dgtd.harness.commands.output import (
 from dgtd.harness.experiment.search import kind_of, run_spec
 from dgtd.harness.experiment.search import learner as learner_of
 from dgtd.harness.oracle.metrics import Score
-from dgtd.harness.places.place import find_place
-from dgtd.harness.places.world import find_world
+from dgtd.harness.places.world import find_place, find_world
 from dgtd.harness.runs.driver import execute
 from dgtd.harness.runs.fingerprint import run_hash
 from dgtd.harness.runs.lanes import Lanes

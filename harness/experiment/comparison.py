@@ -24,7 +24,7 @@ from dgtd.harness.judging.statistics import (
 )
 from dgtd.harness.oracle.lstd import Lstd
 from dgtd.harness.oracle.metrics import Score
-from dgtd.harness.places.place import find_place
+from dgtd.harness.places.world import find_place
 from dgtd.harness.runs.fingerprint import run_hash
 from dgtd.harness.runs.lanes import Lanes, gone
 from dgtd.harness.runs.spec import RunSpec

@@ -19,10 +19,10 @@ from dgtd.harness.oracle.lstd import lstd
 from dgtd.harness.oracle.metrics import areas
 from dgtd.harness.oracle.moments import LARGEST, Moments
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import resolve
 from dgtd.harness.runs.spec import FileRef, PlaceSpec, RunSpec, StepSchedule, log_times
 from dgtd.harness.runs.store import LaneError, Store
+from dgtd.harness.runs.work import Job
 
 NARROW = 1.01  # the optimiser stops where step sizes are known within this factor
 METRIC = "rmspbe"

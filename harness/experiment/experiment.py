@@ -14,8 +14,7 @@ from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.targets import target_class
 from dgtd.harness.experiment.search import SWEEP_SEED, Choice, Grid, SweepPoint, kind_at, run_spec
 from dgtd.harness.oracle.metrics import Score
-from dgtd.harness.places.place import find_place
-from dgtd.harness.places.world import find_world, is_world
+from dgtd.harness.places.world import find_place, find_world, is_world
 from dgtd.harness.runs.predictors import Words, named, published
 from dgtd.harness.runs.spec import MOST_SEEDS, FileRef, PredictorSpec, Request, RunSpec, States, StepSchedule
 from dgtd.harness.runs.store import Store

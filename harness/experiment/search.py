@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from dgtd.algorithms.checks import positive, whole
-from dgtd.harness.places.place import find_place
+from dgtd.harness.places.world import find_place
 from dgtd.harness.runs.predictors import Words
 from dgtd.harness.runs.spec import FileRef, Learner, PlaceSpec, PredictorSpec, Probe, RunSpec, States, StepSchedule
 from dgtd.harness.runs.trainers.policy_iteration import HIDDEN, Iterating

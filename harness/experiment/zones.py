@@ -19,8 +19,8 @@ from dgtd.harness.experiment.search import Grid
 from dgtd.harness.oracle.certificates import Class, Dynamics, classify, lyapunov, mean_square
 from dgtd.harness.oracle.mdp import FiniteMDP
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import FileRef
+from dgtd.harness.runs.work import Job
 
 SMALL = 64  # unknowns up to which a certificate takes a fraction of a second
 # Behind an exponent: lanes, and steps in units of 1/α. The mean may turn while it grows: with 4000 steps at every α a

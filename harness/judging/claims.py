@@ -7,8 +7,8 @@ from typing import Any
 from dgtd.algorithms.names import look_up
 from dgtd.algorithms.rule import Promise, Rule
 from dgtd.harness.judging.verdicts import Finding
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.work import Job
 
 BUDGET = 1e-3  # chance of any false FAIL in one run of every suite together, split over the sampled checks
 PROFILES = ("ci", "full", "paper")

@@ -6,9 +6,9 @@ from typing import Any
 from dgtd.harness.judging.claims import Need
 from dgtd.harness.places.world import find_world
 from dgtd.harness.runs.fingerprint import run_hash
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Request, RunSpec, unique
 from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Job
 
 # µs per lane-step where nothing similar is stored; a job: seconds.
 LINEAR, PER_OUTPUT, NETWORK, JOB = 0.1, 0.03, 40.0, 1.0

@@ -16,10 +16,10 @@ from dgtd.harness.plugins import answering, from_file, installed, is_file, sourc
 from dgtd.harness.runs.driver import Summary, execute
 from dgtd.harness.runs.executors import InProcess
 from dgtd.harness.runs.fingerprint import run_hash
-from dgtd.harness.runs.job import Job, package_of
 from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.spec import Outcome, Request
 from dgtd.harness.runs.store import LaneError, Store
+from dgtd.harness.runs.work import Job, package_of
 
 FRESH = 1_000_003  # added to the seed where an alarm is looked at again
 ALARMS = ("FAIL", "NOT REPLICATED")

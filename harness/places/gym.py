@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dgtd.algorithms.names import unknown
 from dgtd.harness.places.world import GYM, Observations, OneByOne, WorldInfo, missing
-from dgtd.harness.sources import digest_of, importable
+from dgtd.harness.plugins import digest_of, importable
 
 
 class GymWorld(OneByOne):
@@ -26,7 +26,6 @@ class GymWorld(OneByOne):
         super().__init__(streams)
 
     def reset(self, lane: int, seed: int) -> Observations:
-        """Begin an episode of one lane."""
         return _vector(self.envs[lane].reset(seed=seed)[0])
 
     def move(self, lane: int, action: int) -> tuple[Observations, float, bool, bool]:

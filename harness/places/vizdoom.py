@@ -51,7 +51,6 @@ class DefendTheCenter(OneByOne):
         super().__init__(streams)
 
     def reset(self, lane: int, seed: int) -> Observations:
-        """Begin an episode of one lane."""
         game = self.games[lane]
         game.set_seed(seed)
         game.new_episode()

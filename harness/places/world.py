@@ -1,4 +1,15 @@
-"""What a world is, and worlds by name: `cartpole-v0`, `gym:Acrobot-v1`, `path/to/file.py:function`."""
+"""Places, where learning happens: finite problems and worlds, by name (`cartpole-v0`, `gym:Taxi-v3`, `file.py:name`).
+
+Of both the harness knows
+
+name, summary   as it is stored, and one line
+scores          numbers of a lane: the first is tested, the others are described; each says what a diverged lane counts
+learner         the kind of learner that fits, unless a user names another
+acts            whether lanes act there, rather than sample a table
+rising          metrics of which more is better
+returns         where returns lie, for the atoms of return distributions
+identity        what decides its numbers, beside our own code: runs are stored under it
+"""
 
 import hashlib
 import inspect
@@ -19,7 +30,8 @@ from dgtd.algorithms.digest import digest
 from dgtd.algorithms.names import unknown
 from dgtd.algorithms.replay import State, refill
 from dgtd.harness.oracle.metrics import Score
-from dgtd.harness.plugins import answering, installed, is_file, made_by_file, source_of
+from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.plugins import answering, find_problem, installed, is_file, made_by_file, source_of
 
 Observations = NDArray[np.float32]
 GYM = "gym:"
@@ -102,6 +114,13 @@ class WorldInfo:
     def scores(self) -> tuple[Score, ...]:
         """What is tested, then what is described."""
         return LATE, Score("return", "mean", "mean return over all steps", higher=True)
+
+
+Place = Problem | WorldInfo
+
+
+def find_place(name: str) -> Place:
+    return find_world(name) if is_world(name) else find_problem(name)
 
 
 def is_world(name: str) -> bool:

@@ -115,17 +115,23 @@ class Database:
         return bool(tables)
 
     def _create(self, made: sqlite3.Connection) -> None:
-        self._retried(lambda: made.execute("BEGIN IMMEDIATE"))
-        try:
+        with self._all_or_nothing(made):
             if made.execute("PRAGMA user_version").fetchone()[0] != SCHEMA:  # nobody else has since
                 for statement in TABLES.split(";"):
                     if statement.strip():
                         made.execute(statement)
                 made.execute(f"PRAGMA application_id={OURS}")
                 made.execute(f"PRAGMA user_version={SCHEMA}")
+
+    @contextmanager
+    def _all_or_nothing(self, made: sqlite3.Connection) -> Iterator[None]:
+        self._retried(lambda: made.execute("BEGIN IMMEDIATE"))
+        try:
+            yield
             made.execute("COMMIT")
         except BaseException:
-            _roll_back(made)
+            if made.in_transaction:  # a full disk ends the transaction by itself
+                made.execute("ROLLBACK")
             raise
 
     # ------------------------------------------------------------------ using
@@ -140,13 +146,8 @@ class Database:
         with self._words():
             if self._on_disk() != self._identity:
                 raise StoreError(f"store {str(self.path)!r} was deleted or replaced while it was in use")
-            self._retried(lambda: self._connection.execute("BEGIN IMMEDIATE"))
-            try:
+            with self._all_or_nothing(self._connection):
                 yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                _roll_back(self._connection)
-                raise
 
     def backup(self, path: Path) -> None:
         """A copy that is whole, also while others write."""
@@ -211,11 +212,6 @@ def _tables(made: sqlite3.Connection) -> set[str]:
 
 def _connect(place: Path | str, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(place, timeout=SOON, isolation_level=None, uri=uri)
-
-
-def _roll_back(made: sqlite3.Connection) -> None:
-    if made.in_transaction:  # a full disk ends the transaction by itself
-        made.execute("ROLLBACK")
 
 
 def size_of(path: Path) -> int:

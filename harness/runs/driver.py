@@ -5,19 +5,17 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from dgtd.algorithms.rule import RuleError
 from dgtd.harness.runs.checkpoints import Checkpoints, every, name_of
 from dgtd.harness.runs.executors import DiedError, InProcess, Workers, capacity, outcome_of, watch
 from dgtd.harness.runs.fingerprint import DECISIVE, of_code, run_hash
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import is_built_in
 from dgtd.harness.runs.spec import FileRef, Outcome, Request, RunSpec, unique
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.timeouts import GRACE, check_timeout, listening
-from dgtd.harness.runs.work import Cohort, Task, Work, carry_out, failed
+from dgtd.harness.runs.work import Cohort, Job, Task, Work, carry_out, failed
 
 LOOK = 2.0  # seconds without a result until the cluster is asked whether it is there
 SPARE = 2  # tasks submitted beyond the executor's workers, so that none waits for the next one
@@ -85,7 +83,10 @@ def execute(
     with listening(deferred=True) as stop:
         for works, maker in turns:
             if works and not stop():
-                tick = partial(_tell, progress, done, len(todo))
+
+                def tick(now: int, before: int = done) -> None:
+                    progress(before + now, len(todo))
+
                 done += _Crew(store, maker, timeout).run(works, stop, tick)
     return Summary(expected, expected - len(todo), done)
 
@@ -116,10 +117,6 @@ def _tried_twice(todo: list[Work]) -> list[Cohort]:
 def _whole(work: Work) -> RunSpec | Job:
     """What fails together."""
     return work if isinstance(work, Job) else work.spec
-
-
-def _tell(progress: Callable[[int, int], None], before: int, total: int, now: int) -> None:
-    progress(before + now, total)
 
 
 class _Crew:

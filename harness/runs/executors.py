@@ -83,16 +83,6 @@ class Workers(Executor):
         self._pool.join()
 
 
-def pool(workers: int | None = None) -> Workers:
-    """One worker per core, or as many as said."""
-    _check_workers(workers)
-    return Workers(workers or os.cpu_count() or 1)
-
-
-def _check_workers(workers: int | None) -> None:
-    whole("workers", 1 if workers is None else workers, 1, MOST_WORKERS)
-
-
 def _ready(parent: int) -> None:
     """A worker begins: signals are the parent's to handle, and it does not outlive the parent."""
     os.environ.update(THREADS)
@@ -215,22 +205,19 @@ def capacity(executor: Executor) -> int:
     return 1 if client is None else max(1, _threads(client))
 
 
-KINDS = dict.fromkeys(("in-process", "pool", "dask"))
+def executor_maker(kind: str, workers: int | None = None, scheduler: str | None = None) -> Callable[[], Executor]:
+    """A function that makes executors, its arguments checked now: a mistake must not wait for the first cohort.
 
-
-def make_executor(kind: str, workers: int | None = None, scheduler: str | None = None) -> Executor:
-    look_up("executor", kind, KINDS)
-    if kind == "pool":
-        return pool(workers)
-    return InProcess() if kind == "in-process" else dask(scheduler)
-
-
-def executor_maker(kind: str, workers: int | None, scheduler: str | None) -> Callable[[], Executor]:
-    """A function that makes executors, its arguments checked now: a mistake must not wait for the first cohort."""
-    look_up("executor", kind, KINDS)
-    _check_workers(workers)
+    workers   of a pool: as many as there are cores, unless said
+    """
+    look_up("executor", kind, dict.fromkeys(("in-process", "pool", "dask")))
+    whole("workers", 1 if workers is None else workers, 1, MOST_WORKERS)
     if scheduler is not None and kind != "dask":
         raise ValueError(f"scheduler {scheduler!r} goes with --executor dask, got --executor {kind}")
     check_cache()
-    ready = [dask(scheduler)] if kind == "dask" else []
-    return lambda: ready.pop() if ready else make_executor(kind, workers, scheduler)
+    if kind == "in-process":
+        return InProcess
+    if kind == "pool":
+        return lambda: Workers(workers or os.cpu_count() or 1)
+    ready = [dask(scheduler)]
+    return lambda: ready.pop() if ready else dask(scheduler)

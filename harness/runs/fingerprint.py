@@ -18,7 +18,7 @@ import numpy as np
 
 from dgtd.algorithms.digest import digest
 from dgtd.harness.oracle.problem import Problem
-from dgtd.harness.places.place import find_place
+from dgtd.harness.places.world import find_place
 from dgtd.harness.plugins import installed
 from dgtd.harness.runs.rule_files import resolve
 from dgtd.harness.runs.spec import FileRef, RunSpec

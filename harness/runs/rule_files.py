@@ -24,7 +24,7 @@ from dgtd.algorithms.formulas import FormulaError
 from dgtd.algorithms.names import unknown
 from dgtd.algorithms.rule import Rule, rule
 from dgtd.algorithms.rules import FAMILIES, RULES, find_rule
-from dgtd.harness.plugins import answering, installed, is_file
+from dgtd.harness.plugins import answering, file_and_function, installed, is_file
 from dgtd.harness.runs.spec import FileRef
 from dgtd.harness.runs.timeouts import time_limit
 
@@ -58,12 +58,8 @@ def is_built_in(ref: FileRef) -> bool:
 
 def file_reference(text: str, kind: str) -> FileRef:
     """`path/to/file.py:function` as data, with every file of the user's that it imports."""
-    path_text, _, function = text.rpartition(":") if ".py:" in text else (text, "", "")
-    if not function:
-        raise ValueError(f"{kind} {text!r} must name a function, as in '{text}:my_{kind}'")
-    path = Path(path_text)
-    if not path.is_file():
-        raise ValueError(f"no file {path_text!r} for {kind} {text!r}")
+    path, function = file_and_function(kind, text)
+    path_text = text.rpartition(":")[0]  # as it was written
     try:
         source = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -186,10 +182,6 @@ class _Carried(MetaPathFinder, Loader):
             return None
         package = self.sources[fullname][0].endswith("__init__.py")
         return spec_from_loader(fullname, self, is_package=package)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Python's default."""
-        return None
 
     def exec_module(self, module: ModuleType) -> None:
         """From source, never from bytecode that a file's time stamp calls fresh."""

@@ -252,7 +252,6 @@ class RunSpec:
 
     @staticmethod
     def from_json(text: str) -> RunSpec:
-        """The inverse of `to_json`."""
         return msgspec.json.decode(text, type=RunSpec)
 
     def times(self) -> Integers:
@@ -275,7 +274,6 @@ class Request:
 
     @property
     def cohorts(self) -> range:
-        """The cohorts that hold the seeds."""
         return range(-(-self.seeds // self.spec.learner.cohort))
 
 

@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from dgtd.harness.places.place import find_place
+from dgtd.harness.places.world import find_place
 from dgtd.harness.plugins import is_file
 from dgtd.harness.runs.checkpoints import Checkpoints
 from dgtd.harness.runs.database import Database, tell
 from dgtd.harness.runs.fingerprint import run_hash
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.lanes import Lane, Lanes
 from dgtd.harness.runs.predictors import shown
 from dgtd.harness.runs.spec import COHORT, Outcome, RunSpec
-from dgtd.harness.runs.work import Cohort, Result, Work
+from dgtd.harness.runs.work import Cohort, Job, Result, Work
 
 
 class LaneError(ValueError):
@@ -33,16 +32,12 @@ class LaneError(ValueError):
         self.outcome = outcome
 
 
-class Store:
+class Store(Database):
     """A file of results. Within a run only the parent writes; several runs may share a file."""
 
     def __init__(self, path: Path | str, read_only: bool = False, say: Callable[[str], None] = tell) -> None:
-        self.path, self.say = Path(path), say
-        self._db = Database(path, read_only, say)
-        self.checkpoints = None if self._db.memory else Checkpoints.beside(self.path)
-
-    def close(self) -> None:
-        self._db.close()
+        super().__init__(path, read_only, say)
+        self.checkpoints = None if self.memory else Checkpoints.beside(self.path)
 
     def __enter__(self) -> Store:
         return self
@@ -54,7 +49,7 @@ class Store:
 
     def save(self, work: Work, result: Result) -> None:
         """One transaction; a settled row is never overwritten, an unsettled one is."""
-        with self._db.transaction() as db:
+        with self.transaction() as db:
             machine = _machine(db, result.machine)
             if isinstance(work, Cohort):
                 self._save_lanes(db, work, result, machine)
@@ -86,29 +81,24 @@ class Store:
         """Rows that do not say what was written: lanes (run, seed) and jobs; of one run, or of all."""
         where, values = ("WHERE run = ?", (run,)) if run else ("", ())
         lanes = [
-            (row[0], row[1]) for *row, mark in self._db.query(f"SELECT {_LANE}, checksum FROM lanes {where}", values)
+            (row[0], row[1]) for *row, mark in self.query(f"SELECT {_LANE}, checksum FROM lanes {where}", values)
             if _differs(row, mark)
         ]  # fmt: skip
         if run:
             return lanes, []
-        jobs = [row[0] for *row, mark in self._db.query(f"SELECT {_JOB}, checksum FROM jobs") if _differs(row, mark)]
+        jobs = [row[0] for *row, mark in self.query(f"SELECT {_JOB}, checksum FROM jobs") if _differs(row, mark)]
         return lanes, jobs
 
     def _drop(self, lanes: Sequence[tuple[str, int]] = (), jobs: Sequence[str] = ()) -> None:
         """Damaged rows are no results: they are run again."""
-        with self._db.transaction() as db:
+        with self.transaction() as db:
             db.executemany("DELETE FROM lanes WHERE run = ? AND seed = ?", lanes)
             db.executemany("DELETE FROM jobs WHERE hash = ?", [(job,) for job in jobs])
         self.say(f"store {str(self.path)!r}: {len(lanes) + len(jobs)} damaged rows are dropped and run again")
 
-    def backup(self, path: Path) -> None:
-        """A copy that is whole, also while others write."""
-        self._db.backup(path)
-
     def damage(self) -> list[str]:
         """Everything that is wrong with the file, in words."""
-        found = self._db.damage()
-        if found:
+        if found := super().damage():
             return found
         lanes, jobs = self.damaged()
         return [f"lane {seed} of run {run} is damaged" for run, seed in lanes] + [f"job {j} is damaged" for j in jobs]
@@ -120,12 +110,12 @@ class Store:
         if bad := self.damaged(run)[0]:
             self._drop(lanes=bad)
         query = f"SELECT seed / ?, count(*) FROM lanes WHERE run = ? AND outcome IN ({_SETTLED}) GROUP BY 1"
-        rows = self._db.query(query, (size, run))
+        rows = self.query(query, (size, run))
         return {cohort for cohort, count in rows if count == size}
 
     def lanes(self, run: str, seeds: int | None = None) -> list[Lane]:
         """The lanes of a run, seeds 0 … seeds − 1, without damaged ones."""
-        rows = self._db.query(
+        rows = self.query(
             f"SELECT {_LANE}, checksum, seconds FROM lanes WHERE run = ? AND seed < ? ORDER BY seed",
             (run, 2**62 if seeds is None else int(seeds)),  # sqlite knows no numbers of numpy
         )
@@ -148,12 +138,12 @@ class Store:
             "WHERE json_extract(spec, '$.place.problem') = ? AND json_extract(spec, '$.learner.target') = ? "
             f"AND json_extract(spec, '$.learner.predictor.kind') = ? AND outcome IN ({_SETTLED})"
         )
-        ((seconds, steps),) = self._db.query(query, (problem, target, predictor))
+        ((seconds, steps),) = self.query(query, (problem, target, predictor))
         return seconds / steps if steps else None
 
     def has_job(self, hash_: str) -> bool:
         """Whether a job's result is stored and whole."""
-        rows = self._db.query(f"SELECT {_JOB}, checksum FROM jobs WHERE hash = ?", (hash_,))
+        rows = self.query(f"SELECT {_JOB}, checksum FROM jobs WHERE hash = ?", (hash_,))
         if any(_differs(row, mark) for *row, mark in rows):
             self._drop(jobs=[hash_])
             return False
@@ -168,7 +158,7 @@ class Store:
 
     def job(self, hash_: str) -> tuple[Outcome, Any, str]:
         """(outcome, result, error) of a job that was run."""
-        rows = self._db.query("SELECT outcome, result, error FROM jobs WHERE hash = ?", (hash_,))
+        rows = self.query("SELECT outcome, result, error FROM jobs WHERE hash = ?", (hash_,))
         if not rows:
             raise KeyError(hash_)
         ((outcome, result, error),) = rows
@@ -180,7 +170,7 @@ class Store:
             "SELECT (SELECT coalesce(sum(seconds), 0) FROM jobs WHERE hash = ?) "
             "+ (SELECT coalesce(sum(seconds), 0) FROM lanes WHERE run = ? AND seed < ?)"
         )
-        ((found,),) = self._db.query(query, (hash_, hash_, 2**62 if seeds is None else seeds))
+        ((found,),) = self.query(query, (hash_, hash_, 2**62 if seeds is None else seeds))
         return float(found)
 
     def settled_lanes(self, spec: RunSpec, seeds: int) -> Lanes:
@@ -196,15 +186,15 @@ class Store:
 
     def metrics(self, run: str) -> tuple[str, ...]:
         """What the columns of a run's curves are."""
-        rows = self._db.query("SELECT metrics FROM runs WHERE hash = ?", (run,))
+        rows = self.query("SELECT metrics FROM runs WHERE hash = ?", (run,))
         return tuple(json.loads(rows[0][0])) if rows and rows[0][0] else ()
 
     def runs(self) -> list[dict[str, Any]]:
         """Every run with its settings, and how many lanes ended how."""
         counts: dict[str, dict[str, int]] = {}
-        for run, outcome, count in self._db.query("SELECT run, outcome, count(*) FROM lanes GROUP BY run, outcome"):
+        for run, outcome, count in self.query("SELECT run, outcome, count(*) FROM lanes GROUP BY run, outcome"):
             counts.setdefault(run, {})[outcome] = count
-        rows = self._db.query("SELECT hash, spec, created, version FROM runs ORDER BY created, hash")
+        rows = self.query("SELECT hash, spec, created, version FROM runs ORDER BY created, hash")
         return [
             {"run": run, "created": created, "outcomes": counts.get(run, {})}
             | _settings(RunSpec.from_json(spec))
@@ -216,9 +206,9 @@ class Store:
         """How much there is: runs, lanes and jobs by outcome, machines."""
         out: dict[str, Any] = {}
         for table in ("runs", "machines"):
-            ((out[table],),) = self._db.query(f"SELECT count(*) FROM {table}")
+            ((out[table],),) = self.query(f"SELECT count(*) FROM {table}")
         for table in ("lanes", "jobs"):
-            out[table] = dict(self._db.query(f"SELECT outcome, count(*) FROM {table} GROUP BY outcome"))
+            out[table] = dict(self.query(f"SELECT outcome, count(*) FROM {table} GROUP BY outcome"))
         return out
 
     def frame(self) -> Any:
@@ -277,7 +267,7 @@ class Store:
 
     def specs(self) -> dict[str, str]:
         """run → its specification, as JSON."""
-        return dict(self._db.query("SELECT hash, spec FROM runs"))
+        return dict(self.query("SELECT hash, spec FROM runs"))
 
 
 def settings_of(run: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What ends a piece of Python early: a limit on its time, or Ctrl-C, SIGTERM and SIGHUP, which mean one thing."""
 
-import contextlib
 import ctypes
 import faulthandler
 import os
@@ -26,7 +25,7 @@ def check_timeout(seconds: float | None) -> None:
         raise ValueError(f"timeout must be at most {LONGEST:.0f} seconds, a year, got {seconds}")
 
 
-@contextlib.contextmanager
+@contextmanager
 def time_limit(seconds: float | None, what: str) -> Iterator[None]:
     """Raise TimeoutError after `seconds`: by the alarm signal, and off the main thread by another thread."""
     if seconds is None:
@@ -37,7 +36,7 @@ def time_limit(seconds: float | None, what: str) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
+@contextmanager
 def _alarm(seconds: float, what: str) -> Iterator[None]:
     def ring(signum: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"{what} took more than {seconds:g} s")
@@ -60,7 +59,7 @@ def _alarm(seconds: float, what: str) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, left, interval)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _other_thread(seconds: float, what: str) -> Iterator[None]:
     """For a Dask worker, whose tasks run in a thread: it hears no alarm."""
     thread, over, lock = threading.get_ident(), threading.Event(), threading.Lock()
@@ -93,7 +92,7 @@ def _raise_in(thread: int, error: type[BaseException] | None) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)
 
 
-@contextlib.contextmanager
+@contextmanager
 def ended_beyond(seconds: float | None) -> Iterator[None]:
     """End this process if the block takes that long, even if it never comes back to Python.
 

@@ -16,8 +16,8 @@ from dgtd.harness.experiment.search import agent_learner, run_spec
 from dgtd.harness.judging.claims import FULL, Claim, Need, Setting
 from dgtd.harness.judging.statistics import exponential, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.trainers.agent import Acting
+from dgtd.harness.runs.work import Job
 
 SOURCE = "Remark 2; Algorithm 3"
 PLACE, LANES, BATCH, ATOMS = "cartpole-v1", 10, 32, 40

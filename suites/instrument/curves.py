@@ -26,8 +26,8 @@ from dgtd.harness.oracle.metrics import Metrics
 from dgtd.harness.oracle.moments import Expected, Moments
 from dgtd.harness.oracle.problem import Problem
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import reference_of
+from dgtd.harness.runs.work import Job
 
 TIMES = (1, 2, 4, 10, 30, 100, 300)
 GROWTH = 4.0  # of the mean square: ours fall

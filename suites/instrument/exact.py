@@ -21,8 +21,8 @@ from dgtd.harness.oracle.returns import return_variance
 from dgtd.harness.oracle.saddle import Saddle
 from dgtd.harness.oracle.theorem import linear_case, network_case
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import reference_of
+from dgtd.harness.runs.work import Job
 from dgtd.suites.instrument.steps import judged
 from dgtd.suites.stability.lanes import certificate_numbers, class_of
 

@@ -21,10 +21,10 @@ from dgtd.harness.judging.verdicts import Finding, below, exactly, largest, unli
 from dgtd.harness.oracle.mdp import FiniteMDP
 from dgtd.harness.oracle.returns import projected_law
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.harness.runs.work import Job
 from dgtd.suites.control.learning import LEARNS
 from dgtd.suites.policy_iteration.figure_one import SOURCE, EveryStep
 from dgtd.suites.policy_iteration.search import V0, chosen, shown

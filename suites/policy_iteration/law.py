@@ -19,9 +19,9 @@ from dgtd.harness.judging.claims import FULL, Claim, Need, Setting
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.places.cartpole import CartPole
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Request, RunSpec
 from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
+from dgtd.harness.runs.work import Job
 from dgtd.suites.policy_iteration.search import V0, shown
 
 SOURCE = "Figure 1, right"

@@ -22,8 +22,8 @@ from dgtd.harness.judging.claims import Claim, Judge, Need, Needs, Setting
 from dgtd.harness.judging.statistics import Interval, magnitude, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, unlikely
 from dgtd.harness.oracle.saddle import Saddle
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import reference_of
+from dgtd.harness.runs.work import Job
 from dgtd.suites.rates.expected import PLACES, problem_of
 from dgtd.suites.rates.parts import noise_of
 

@@ -15,10 +15,10 @@ from dgtd.harness.judging.statistics import Interval, Sprt, end_over_start, mean
 from dgtd.harness.judging.verdicts import Finding, agrees, below, seldom
 from dgtd.harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.lanes import Lanes, gone
 from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.spec import FAR, Request
+from dgtd.harness.runs.work import Job
 from dgtd.suites.means import medians, request
 
 SOURCE = "§1; Sutton et al. 2009; Bhatnagar et al. 2009"

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from dgtd.harness.places.place import find_place
+from dgtd.harness.places.world import find_place
 from dgtd.harness.runs.spec import RunSpec
 from dgtd.harness.runs.store import Store
 from dgtd.suites.returns import final_returns

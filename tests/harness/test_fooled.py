@@ -9,7 +9,7 @@ import pytest
 from dgtd.algorithms.rule import Cotangents, Rule, RuleError, rule
 from dgtd.harness.plugins import answering
 from dgtd.harness.runs.driver import execute
-from dgtd.harness.runs.executors import InProcess, make_executor
+from dgtd.harness.runs.executors import InProcess, executor_maker
 from dgtd.harness.runs.rule_files import reference
 from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.store import Store
@@ -148,5 +148,5 @@ def test_a_rule_of_ours_is_not_run_twice(tmp_path, monkeypatch):
     original = driver.carry_out
     monkeypatch.setattr(driver, "carry_out", lambda task: seen.append(task.twice) or original(task))
     with Store(tmp_path / "s.sqlite") as store:
-        execute([Request(spec(steps=20), 40)], store, lambda: make_executor("in-process"))
+        execute([Request(spec(steps=20), 40)], store, executor_maker("in-process"))
     assert seen == [False, False, False]

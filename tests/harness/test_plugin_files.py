@@ -8,9 +8,8 @@ import pytest
 from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.conformance import examine_suite
 from dgtd.harness.judging.ledger import collect, needs_of, suite_and_claim
-from dgtd.harness.places.place import find_place
-from dgtd.harness.places.world import WorldInfo, find_world, is_world
-from dgtd.harness.sources import digest_of
+from dgtd.harness.places.world import WorldInfo, find_place, find_world, is_world
+from dgtd.harness.plugins import digest_of
 from tests.harness.test_cli import ROOT, dgtd
 
 KINDS = {"world": "corridor", "suite": "peace", "problem": "house", "rule": "mine"}

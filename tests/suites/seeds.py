@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.ledger import Workshop, collect, judge, share
-from dgtd.harness.runs.executors import InProcess, pool
+from dgtd.harness.runs.executors import InProcess, executor_maker
 from dgtd.harness.runs.rule_files import reference, resolve
 from dgtd.harness.runs.store import Store
 
@@ -38,7 +38,8 @@ def flips(store: Store, first: int, last: int, make=InProcess, rule: str | None 
 def main(first: int, last: int, rules: list[str], suite: str) -> int:
     """One store for all seeds: checks that draw no points are computed once."""
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "seeds.sqlite") as store:
-        found = [flip for rule in rules or [None] for flip in flips(store, first, last, pool, rule, suite)]
+        make = executor_maker("pool")
+        found = [flip for rule in rules or [None] for flip in flips(store, first, last, make, rule, suite)]
     fails = sum(status == "FAIL" for _, _, status, _ in found)
     print(f"{last - first} seeds: {len(found)} flips, {fails} of them FAIL")
     return 0 if len(found) <= 1 else 1

@@ -11,8 +11,8 @@ from dgtd.harness.judging.claims import Claim, Setting
 from dgtd.harness.judging.ledger import Workshop, judge
 from dgtd.harness.judging.statistics import Interval
 from dgtd.harness.judging.verdicts import Verdict, below
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Job
 from dgtd.suites.policy_iteration import figure_one, search
 from dgtd.suites.policy_iteration.search import FINALISTS, FORMS, SEARCHED, V0, chosen, finalists, number, record
 from tests.suites.test_figure_one import lanes

@@ -109,7 +109,6 @@ class Acting(InWorld):
         return Playful(self, seeds)
 
     def advance(self, state: Playful, steps: int) -> None:
-        """Act, store, and learn when it is time."""
         control, players, world, replay = self.control, state.players, state.world, state.replay
         draws, done = state.draws, state.steps
         for done in range(state.steps + 1, state.steps + steps + 1):
@@ -126,7 +125,6 @@ class Acting(InWorld):
         state.steps = done
 
     def measure(self, state: Playful) -> Floats:
-        """What was earned since the last time."""
         return state.book.close(state.players.w)
 
     def laws(self, state: Playful) -> Floats:

@@ -39,7 +39,6 @@ class Linear(OnTable):
         return {name: getattr(state, name) for name in ("theta", "w", "theta_mean", "w_mean", "mass")}
 
     def predictions(self, theta: Any) -> Floats:
-        """Θφ(s)."""
         return np.asarray(np.swapaxes(theta @ self.mdp.features.T, -1, -2))
 
     def flat(self, weights: Any) -> Floats:

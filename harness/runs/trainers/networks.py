@@ -34,6 +34,12 @@ class _Network(OnTable):
         """[states, k]: what the network sees."""
         return inputs_of(self.spec.learner.predictor, self.problem)
 
+    network: Any  # what predicts
+
+    @cached_property
+    def engine(self) -> Any:
+        return TorchLoop(self.network, self.mdp.table, self.inputs, self.target)
+
     def check(self) -> None:
         """Networks are made before anything runs: a wrong one is an error at once."""
         _ = self.engine
@@ -80,10 +86,6 @@ class TorchLayers(_Network):
     def network(self) -> MlpEngine:
         """What predicts, and what runs if the network is large."""
         return MlpEngine(self.rule, self._sizes, self.target, compiled=False, **self._layers())
-
-    @cached_property
-    def engine(self) -> Any:
-        return TorchLoop(self.network, self.mdp.table, self.inputs, self.target)
 
     def first(self, seeds: range) -> Any:
         """Uniform in ±spread/√in."""
@@ -135,10 +137,6 @@ class UsersModule(_Network):
 
     def _module(self) -> torch.nn.Module:
         return make_module(self.spec.learner.predictor, self.problem, self.inputs.shape[1], self.target.head().logits)
-
-    @cached_property
-    def engine(self) -> TorchLoop:
-        return TorchLoop(self.network, self.mdp.table, self.inputs, self.target)
 
     def first(self, seeds: range) -> Any:
         """A problem's own network starts as it is made; a user's draws its weights from each lane's stream."""

@@ -94,7 +94,6 @@ class Iterating(InWorld):
             state.step()
 
     def measure(self, state: Walk) -> Floats:
-        """What was earned since the last time."""
         return state.book.close(state.lanes.w[:, 0])
 
     def laws(self, state: Walk) -> Floats:

@@ -66,7 +66,6 @@ class OnTable(Defaults, ABC):
 
     @classmethod
     def of(cls, spec: RunSpec) -> Self:
-        """From data to something that runs; ValueError if the learner can't run at its place."""
         problem, learner = find_problem(spec.place.problem), spec.learner
         mdp = problem.mdp.with_(weights=problem.mdp.d) if spec.place.iid else problem.mdp
         target = problem.target(learner.target, learner.atoms, learner.projection)
@@ -128,14 +127,12 @@ class OnTable(Defaults, ABC):
         return generators(self.spec.root_seed, seeds, **axes)
 
     def start(self, seeds: range) -> Any:
-        """The lanes of these seeds, where they start."""
         return self.engine.start(self.first(seeds), self.streams(seeds))
 
     def advance(self, state: Any, steps: int) -> None:
         self.engine.run(state, steps, self.spec.learner.alpha, self.spec.learner.beta, **self.options)
 
     def arrays(self, state: Any) -> State:
-        """The arrays themselves, not copies."""
         sampler = {"streams": state.sampler.streams, "states": state.sampler.state}
         return self.moving(state) | sampler | {"died": state.died}
 
@@ -146,13 +143,11 @@ class OnTable(Defaults, ABC):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the columns of the curves."""
         asked = self.spec.probe.metrics or self.target.metrics
         columns = [[f"value {s + 1}" for s in range(self.mdp.states)] if name == "values" else [name] for name in asked]
         return tuple(name for each in columns for name in each)
 
     def measure(self, state: Any) -> Floats:
-        """[lanes, names]; NaN where a lane is."""
         return self.measured(*self.weights(state))
 
     def measured(self, theta: Any, w: Any) -> Floats:

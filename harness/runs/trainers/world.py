@@ -78,7 +78,6 @@ class Book:
         return np.concatenate([self.last, norm[:, None], self.ended[:, None]], axis=1)
 
     def state(self) -> State:
-        """The arrays themselves, not copies."""
         return {name: part for name, part in vars(self).items() if name != "gamma"}
 
     def restore(self, saved: State) -> None:
@@ -106,7 +105,6 @@ class Playing:
         return {"book": self.book.state(), "own": {"explores": self.explores}}
 
     def restore(self, saved: State) -> None:
-        """Each part from its own arrays, in place."""
         self.book.restore(part_of(saved, "book"))
         refill(self.parts()["own"], part_of(saved, "own"))
 
@@ -124,7 +122,6 @@ class InWorld:
 
     @classmethod
     def entering(cls, spec: RunSpec, how: Acts | None) -> Self:
-        """From data to something that runs."""
         assert how is not None
         learner, world = spec.learner, find_world(spec.place.problem)
         for state in spec.probe.states:

@@ -12,10 +12,10 @@ from dgtd.harness.oracle.moments import Moments
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.driver import execute, missing
 from dgtd.harness.runs.executors import InProcess, Workers
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.predictors import parse
 from dgtd.harness.runs.rule_files import reference, resolve
 from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Job
 
 VALUES = tuple(Entrant(reference(name), "value") for name in ("gtd2", "tdc"))
 LIFTS = tuple(Entrant(reference(name), "cdf") for name in ("gtd2", "tdc"))

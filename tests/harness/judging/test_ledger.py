@@ -26,9 +26,9 @@ from dgtd.harness.judging.ledger import (
 )  # fmt: skip
 from dgtd.harness.judging.statistics import Interval
 from dgtd.harness.judging.verdicts import Verdict, agrees, below, exactly
-from dgtd.harness.runs.job import Job, package_of
 from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Job, package_of
 from tests.harness.runs.lanes import ROOT, spec
 
 SETTING = Setting("ci", 0, 1e-4)

@@ -14,8 +14,8 @@ from dgtd.harness.judging.claims import Claim, Setting
 from dgtd.harness.judging.ledger import exit_code, judge
 from dgtd.harness.judging.statistics import Interval, Sprt
 from dgtd.harness.judging.verdicts import Verdict, agrees, below, confirmed, exactly, largest, seldom, unlikely
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Request
+from dgtd.harness.runs.work import Job
 from tests.harness.runs.lanes import spec
 
 PASS, FAIL, INCONCLUSIVE = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE

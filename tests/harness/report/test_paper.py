@@ -13,7 +13,7 @@ from dgtd.harness.judging.verdicts import below
 from dgtd.harness.report.drawing import Figure, inline
 from dgtd.harness.report.panels import Bundle, Line, means, spreads
 from dgtd.harness.report.paper import PaperFigure, Statement
-from dgtd.harness.runs.job import Job
+from dgtd.harness.runs.work import Job
 
 CALLS = []
 

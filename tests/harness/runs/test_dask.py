@@ -14,11 +14,11 @@ import pytest
 
 from dgtd.harness.judging.ledger import Workshop, collect, judge, setting_for
 from dgtd.harness.runs.driver import RefusedError, execute
-from dgtd.harness.runs.executors import InProcess, LostError, make_executor
+from dgtd.harness.runs.executors import InProcess, LostError, executor_maker
 from dgtd.harness.runs.fingerprint import run_hash
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Outcome, Request
 from dgtd.harness.runs.store import Store
+from dgtd.harness.runs.work import Job
 from tests.harness.runs.lanes import ROOT, run_all, spec
 from tests.harness.runs.test_predictors import spec_of
 from tests.harness.runs.test_processes import harmless, stays_in_c, swallows_twice
@@ -51,7 +51,7 @@ class Cluster:
     def executor(self, workers: int):
         for _ in range(60):
             try:
-                made = make_executor("dask", scheduler=self.address)
+                made = executor_maker("dask", scheduler=self.address)()
                 made._client.wait_for_workers(workers, timeout=60)
                 return made
             except ValueError:
@@ -136,7 +136,7 @@ def test_a_scheduler_without_workers_says_so_within_ten_seconds(tmp_path):
         time.sleep(4)
         start = time.monotonic()
         with pytest.raises(ValueError, match="has no workers: start some with `dask worker"):
-            make_executor("dask", scheduler=dask.address)
+            executor_maker("dask", scheduler=dask.address)
         assert time.monotonic() - start < 10
 
 

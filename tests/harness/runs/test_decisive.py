@@ -14,10 +14,8 @@ ROOT = Path(__file__).parents[3]
 # What a worker imports, and no number of a lane comes from.
 ASIDE = {
     "dgtd.harness": "names for users, looked up when they are asked for",
-    "dgtd.harness.sources": "under what a world of a user's file is stored",
     "dgtd.harness.runs.database": "how a store is opened",
     "dgtd.harness.runs.fingerprint": "under what a run is stored",
-    "dgtd.harness.runs.job": "evidence that is no run",
     "dgtd.harness.runs.timeouts": "when a run is stopped",
 }
 

@@ -10,7 +10,7 @@ import pytest
 
 from dgtd.harness.runs import driver
 from dgtd.harness.runs.driver import SPARE, execute
-from dgtd.harness.runs.executors import DiedError, InProcess, make_executor
+from dgtd.harness.runs.executors import DiedError, InProcess, executor_maker
 from dgtd.harness.runs.fingerprint import run_hash
 from dgtd.harness.runs.rule_files import reference
 from dgtd.harness.runs.spec import Outcome, Request
@@ -49,7 +49,7 @@ def test_a_rule_that_ends_its_worker_is_a_failed_row_and_the_other_runs_go_on(tm
     )
     bad, good = spec(rule=reference(f"{path}:deadly"), alpha=0.02), spec(steps=2000)
     with Store(tmp_path / "s.sqlite") as store:
-        summary = execute([Request(bad, 64), Request(good, 64)], store, lambda: make_executor("pool", 2))
+        summary = execute([Request(bad, 64), Request(good, 64)], store, executor_maker("pool", 2))
         assert not summary.interrupted
         lost = store.lanes(run_hash(bad))
         assert len(lost) == 64

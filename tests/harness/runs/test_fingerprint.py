@@ -17,11 +17,10 @@ from dgtd.harness.runs import fingerprint
 from dgtd.harness.runs.driver import RefusedError, execute
 from dgtd.harness.runs.executors import InProcess
 from dgtd.harness.runs.fingerprint import parts_of, run_hash
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import _resolve, load, reference, resolve
 from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.store import Store
-from dgtd.harness.runs.work import Cohort, Task, carry_out
+from dgtd.harness.runs.work import Cohort, Job, Task, carry_out
 from tests.harness.runs.lanes import ROOT, spec
 from tests.harness.test_cli import dgtd
 
@@ -204,7 +203,7 @@ def test_machine_facts_are_the_workers(tmp_path, monkeypatch):
 
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(), 4)], store, Elsewhere)
-        assert store._db.query("SELECT DISTINCT facts FROM machines") == [('{"machine": "another"}',)]
+        assert store.query("SELECT DISTINCT facts FROM machines") == [('{"machine": "another"}',)]
 
 
 def test_a_rule_that_does_the_same_is_the_same_run(tmp_path):
@@ -272,7 +271,7 @@ def test_a_job_sees_the_arrays_of_the_problem_it_names(monkeypatch):
     first, before = job.hash, find_problem("random_walk")
     listed = before.mdp.transitions
     after = replace(before, mdp=before.mdp.with_(transitions=replace(listed, reward=50 * listed.reward)))
-    monkeypatch.setattr("dgtd.harness.runs.job.find_problem", lambda name: after)
+    monkeypatch.setattr("dgtd.harness.runs.work.find_problem", lambda name: after)
     assert job.hash != first
 
 
@@ -283,7 +282,7 @@ def test_rules_that_differ_in_a_declaration_alone_are_two_runs():
 def test_a_job_sees_the_code(monkeypatch):
     job = Job.of(find_problem, problem="random_walk")
     first = job.hash
-    monkeypatch.setattr("dgtd.harness.runs.job.of_code", lambda modules: "other code")
+    monkeypatch.setattr("dgtd.harness.runs.work.of_code", lambda modules: "other code")
     assert job.hash != first
 
 

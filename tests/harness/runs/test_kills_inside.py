@@ -13,7 +13,7 @@ from dgtd.harness.places.cartpole import CartPole
 from dgtd.harness.places.world import OneByOne
 from dgtd.harness.runs.checkpoints import VARIABLE, BadCheckpointError, Checkpoints, read_label
 from dgtd.harness.runs.driver import execute
-from dgtd.harness.runs.executors import InProcess, make_executor
+from dgtd.harness.runs.executors import InProcess, executor_maker
 from dgtd.harness.runs.spec import Request, RunSpec
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.trainers.trainer import prepared
@@ -121,7 +121,7 @@ def test_a_killed_worker_of_a_pool_costs_no_more_than_what_came_after_the_checkp
             steps.append(kept_step(war))
 
     with Store(war) as store:
-        execute([Request(what, 2)], store, lambda: make_executor("pool", 1), progress=kill_once)
+        execute([Request(what, 2)], store, executor_maker("pool", 1), progress=kill_once)
     assert f"go on from step {steps[0]:,}" in capfd.readouterr().err
     assert run_all(war, [Request(what, 2)])[1] == run_all(tmp_path / "peace.sqlite", [Request(what, 2)])[1]
     assert not list(tmp_path.glob("*.checkpoints"))

@@ -5,7 +5,7 @@ import pytest
 
 from dgtd.harness.experiment.search import agent_learner, run_spec
 from dgtd.harness.runs.driver import execute
-from dgtd.harness.runs.executors import InProcess, make_executor
+from dgtd.harness.runs.executors import InProcess, executor_maker
 from dgtd.harness.runs.fingerprint import run_hash
 from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.store import Store
@@ -32,7 +32,7 @@ def curves(path, what, seeds, make=InProcess):
 def test_a_lane_alone_is_the_lane_among_thirty_wherever_it_runs(tmp_path):
     together, alone = ([spec(name, cohort) for name in AGENTS] for cohort in (LANES, 1))
     many = curves(tmp_path / "many", together, LANES)
-    places = {"here": InProcess, "pool": lambda: make_executor("pool", 2)}
+    places = {"here": InProcess, "pool": executor_maker("pool", 2)}
     pooled = curves(tmp_path / "pool", together, LANES, places["pool"])
     single = {where: curves(tmp_path / f"one-{where}", alone, 3, make) for where, make in places.items()}
     with cluster(tmp_path, workers=2) as dask:

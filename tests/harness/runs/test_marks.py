@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from dgtd.harness.runs.fingerprint import DECISIVE, of_code, parts_of
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.rule_files import reference
+from dgtd.harness.runs.work import Job
 from dgtd.suites.stability.lanes import contradicts
 from tests.harness.planted import run_of
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dgtd.harness.experiment.search import agent_learner, run_spec
-from dgtd.harness.runs.executors import make_executor
+from dgtd.harness.runs.executors import executor_maker
 from dgtd.harness.runs.predictors import parse
 from dgtd.harness.runs.spec import Request
 from tests.harness.runs.agents import KilledError, cohort, keeper
@@ -79,7 +79,7 @@ def test_a_pool_and_a_checkpoint_give_the_same(name, file, tmp_path, monkeypatch
     what = spec(file, name)
     assert (
         run_all(tmp_path / "a", [Request(what, 2)])[1]
-        == run_all(tmp_path / "b", [Request(what, 2)], lambda: make_executor("pool", 1))[1]
+        == run_all(tmp_path / "b", [Request(what, 2)], executor_maker("pool", 1))[1]
     )
     whole, looks = cohort(what)
     folder = tmp_path / "c"

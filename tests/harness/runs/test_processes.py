@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from dgtd.harness.runs.driver import execute
-from dgtd.harness.runs.executors import InProcess, pool
+from dgtd.harness.runs.executors import InProcess, executor_maker
 from dgtd.harness.runs.fingerprint import run_hash
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.spec import Outcome, Request
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.timeouts import came, listening
+from dgtd.harness.runs.work import Job
 from tests import forked
 from tests.harness.runs.lanes import ROOT, spec
 from tests.harness.runs.processes import dgtd_command, living, wait_for_rows
@@ -139,7 +139,7 @@ def test_past_its_limit_a_worker_is_ended_and_the_row_says_so(tmp_path):
     hostile = [Job.of(function) for function in (swallows, hears_no_alarm, stays_in_c)]
     start = time.monotonic()
     with Store(tmp_path / "s.sqlite") as store:
-        summary = execute([], store, lambda: pool(2), jobs=[*hostile, Job.of(harmless)], timeout=1.0)
+        summary = execute([], store, executor_maker("pool", 2), jobs=[*hostile, Job.of(harmless)], timeout=1.0)
         assert not summary.interrupted
         for job in hostile:
             outcome, _, error = store.job(job.hash)
@@ -194,7 +194,7 @@ def test_what_is_compiled_on_the_way_is_not_counted(tmp_path, monkeypatch):
 @pytest.mark.parametrize("hurry", [False, True])
 def test_workers_end_before_their_locks_are_taken_away(hurry):
     """A worker that begins without them would say so in a traceback, after the last word of the command."""
-    workers, alive = pool(2), []
+    workers, alive = executor_maker("pool", 2)(), []
     manager = workers._pool._pool_manager.worker_manager
     begun = tuple(manager.workers.values())
     taken_away = manager.close_channels

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dgtd.harness.runs.driver import execute, missing
-from dgtd.harness.runs.executors import InProcess, make_executor
+from dgtd.harness.runs.executors import InProcess, executor_maker
 from dgtd.harness.runs.fingerprint import run_hash
 from dgtd.harness.runs.rule_files import reference
 from dgtd.harness.runs.spec import FileRef, Outcome, Request, RunSpec, StepSchedule, log_times
@@ -149,7 +149,7 @@ def test_the_pool_gives_the_rows_of_this_process_also_when_a_worker_is_killed(tm
     pools = []
 
     def make():
-        pools.append(make_executor("pool", 2))
+        pools.append(executor_maker("pool", 2)())
         return pools[-1]
 
     found = run_all(tmp_path / "b.sqlite", requests, make, progress=kill_once)[1]
@@ -171,7 +171,7 @@ def test_the_pool_gives_the_rows_of_this_process_also_when_a_worker_is_killed(tm
 )
 def test_an_executor_that_cannot_be_had_says_why(arguments, says):
     with pytest.raises(ValueError, match=says):
-        make_executor(*arguments)
+        executor_maker(*arguments)
 
 
 @pytest.mark.slow

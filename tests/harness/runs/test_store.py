@@ -20,12 +20,11 @@ from dgtd.harness.runs.database import OURS, SCHEMA, StoreError
 from dgtd.harness.runs.driver import execute
 from dgtd.harness.runs.executors import InProcess
 from dgtd.harness.runs.fingerprint import run_hash
-from dgtd.harness.runs.job import Job
 from dgtd.harness.runs.lanes import Lane
 from dgtd.harness.runs.spec import COHORT, Outcome, Request
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.trainers.trainer import train, trainer_of
-from dgtd.harness.runs.work import Cohort, Result, Task, carry_out
+from dgtd.harness.runs.work import Cohort, Job, Result, Task, carry_out
 from tests.harness.runs.lanes import ROOT, rows, run_all, spec
 from tests.harness.test_cli import dgtd
 
@@ -136,8 +135,8 @@ def test_a_store_that_cannot_be_used_says_why_and_stays_as_it_was(tmp_path):
 def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(), 4)], store, InProcess)
-        ((pages,),) = store._db.query("PRAGMA page_count")
-        store._db.query(f"PRAGMA max_page_count={pages + 1}")
+        ((pages,),) = store.query("PRAGMA page_count")
+        store.query(f"PRAGMA max_page_count={pages + 1}")
         with pytest.raises(StoreError, match="the disk is full: free some space"):
             execute([Request(spec(steps=5000, checkpoints=1000), 64)], store, InProcess)
         assert len(store.lanes(run_hash(spec()))) == COHORT
@@ -145,7 +144,7 @@ def test_a_full_disk_is_said_and_loses_nothing_finished(tmp_path):
 
 def test_a_read_only_store_is_said(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
-        store._db.query("PRAGMA query_only=1")
+        store.query("PRAGMA query_only=1")
         with pytest.raises(StoreError, match="can't be written: check its permissions"):
             execute([Request(spec(), 4)], store, InProcess)
 
@@ -181,7 +180,7 @@ def test_a_cohort_is_settled_when_every_lane_of_it_is(tmp_path):
         execute([Request(spec(steps=10), 32)], store, InProcess)
         run = run_hash(spec(steps=10))
         assert store.settled(run) == {0, 1}
-        store._db.query("UPDATE lanes SET outcome = 'interrupted', checksum = '' WHERE seed = 20")
+        store.query("UPDATE lanes SET outcome = 'interrupted', checksum = '' WHERE seed = 20")
         assert store.settled(run) == {0}
 
 

@@ -230,7 +230,7 @@ RECORDS = (
     ),
     Mutant(
         "job: files that came with its rule are left out",
-        "harness/runs/job.py",
+        "harness/runs/work.py",
         "digest(resolve(self.rule).source_hash, [file[2] for file in self.rule.files])",
         "digest(resolve(self.rule).source_hash)",
         ("test:tests/harness/runs/test_fingerprint.py::test_a_job_sees_its_rule_and_every_file_that_came_with_it",),
