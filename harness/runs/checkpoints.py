@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,7 +24,7 @@ import numpy as np
 from dgtd.algorithms.replay import State
 from dgtd.harness.runs.database import tell
 
-FORMAT = 1
+FORMAT = 2
 MARK = b"dgtd checkpoint\n"
 KINDS = "biuf"  # numbers only
 LONGEST = 1_000_000  # bytes of a label
@@ -37,72 +38,60 @@ class BadCheckpointError(ValueError):
 
 def write(path: Path, label: dict[str, Any], state: State) -> None:
     """Whole or not at all, by renaming. Without fsync: what a power cut tears is seen by its checksum."""
-    arrays = {name: np.asarray(array) for name, array in state.items()}
-    listed = [(name, array.dtype.str, array.shape) for name, array in arrays.items()]
-    head = json.dumps({"format": FORMAT, **label, "arrays": listed}).encode()
     handle, part = tempfile.mkstemp(PART, f"{path.name}.", path.parent)
     try:
-        with os.fdopen(handle, "wb") as file:
-            _fill(file, [MARK, len(head).to_bytes(8, "little"), head, *map(_bytes, arrays.values())])
+        with os.fdopen(handle, "w+b") as file:
+            file.write(MARK + json.dumps({"format": FORMAT, **label, "arrays": list(state)}).encode() + b"\n")
+            for array in state.values():
+                np.save(file, array, allow_pickle=False)
+            file.seek(0)
+            file.write(hashlib.file_digest(file, _checksum).digest())
         os.replace(part, path)
     except BaseException:
         Path(part).unlink(missing_ok=True)
         raise
 
 
-def _fill(file: BinaryIO, pieces: list[Any]) -> None:
-    made = hashlib.blake2b(digest_size=DIGEST)
-    for piece in pieces:
-        made.update(piece)
-        file.write(piece)
-    file.write(made.digest())
-
-
-def _bytes(array: Any) -> Any:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
 def read(path: Path, expected: dict[str, Any]) -> tuple[dict[str, Any], State]:
     """(label, state), if the file is whole and its label says what is expected."""
     data = path.read_bytes()
-    label, start = _label(data)
+    file = io.BytesIO(data[:-DIGEST])
+    label = _label(file)
     for name, value in expected.items():
         if label.get(name) != value:
             raise BadCheckpointError(f"it is of another {name}")
-    if hashlib.blake2b(data[:-DIGEST], digest_size=DIGEST).digest() != data[-DIGEST:]:
+    if _checksum(file.getbuffer()).digest() != data[-DIGEST:]:
         raise BadCheckpointError("it is damaged")
-    return label, dict(_arrays(data[:-DIGEST], start, label["arrays"]))
+    return label, {name: _array(file) for name in label["arrays"]}
 
 
 def read_label(path: Path) -> dict[str, Any]:
     """What a file says it is of; the rest is not read."""
     with path.open("rb") as file:
-        return _label(file.read(LONGEST))[0]
+        return _label(file)
 
 
-def _label(data: bytes) -> tuple[dict[str, Any], int]:
-    """The label, and where the arrays begin."""
-    start = len(MARK) + 8
-    if data[: len(MARK)] != MARK:
+def _label(file: BinaryIO) -> dict[str, Any]:
+    if file.read(len(MARK)) != MARK:
         raise BadCheckpointError("it is no checkpoint")
-    length = int.from_bytes(data[len(MARK) : start], "little")
     try:
-        label = json.loads(data[start : start + min(length, LONGEST)])
+        label = json.loads(file.readline(LONGEST))
     except ValueError:
         raise BadCheckpointError("it is damaged") from None
     if not isinstance(label, dict) or label.get("format") != FORMAT:
         raise BadCheckpointError("it has the format of another version")
-    return label, start + length
+    return label
 
 
-def _arrays(data: bytes, start: int, listed: list[Any]) -> Iterator[tuple[str, Any]]:
-    for name, kind, shape in listed:
-        dtype = np.dtype(kind)
-        if dtype.kind not in KINDS:
-            raise BadCheckpointError(f"it has an array of {kind}")
-        count = math.prod(shape)
-        yield name, np.frombuffer(data, dtype, count, start).reshape(shape)
-        start += count * dtype.itemsize
+def _array(file: BinaryIO) -> Any:
+    found = np.load(file, allow_pickle=False)
+    if found.dtype.kind not in KINDS:
+        raise BadCheckpointError(f"it has an array of {found.dtype.str}")
+    return found
+
+
+def _checksum(data: Any = b"") -> Any:
+    return hashlib.blake2b(data, digest_size=DIGEST)
 
 
 # Seconds: what a kill may cost. A write for thirty lanes takes a tenth of a second or two (docs/reliability.md).
@@ -173,7 +162,6 @@ class Keeper:
         self.say(f"lanes {first} to {stop - 1} of run {self.label['run']} go on from step {step:,}")
 
     def due(self) -> bool:
-        """Whether it is time for the next one."""
         return time.monotonic() >= self._next
 
     def write(self, step: int, state: State) -> None:

@@ -156,7 +156,7 @@ def damage(path, how):
     elif how == "label":
         data[40] = 0
     else:  # another format, its checksum right
-        data[:] = data.replace(b'"format": 1', b'"format": 9')
+        data[:] = data.replace(b'"format": 2', b'"format": 9')
     path.write_bytes(data)
 
 
