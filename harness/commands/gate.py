@@ -4,8 +4,7 @@ import contextlib
 
 import typer
 
-from dgtd.harness.asv.gate import run
-from dgtd.harness.asv.regressions import FACTOR, Code
+from dgtd.harness.asv.gate import FACTOR, Code, run
 from dgtd.harness.commands.output import stdout
 
 

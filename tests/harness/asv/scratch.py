@@ -10,8 +10,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from dgtd.harness.asv.gate import Gate, compare
-from dgtd.harness.asv.regressions import Code
+from dgtd.harness.asv.gate import Code, Gate, compare
 
 # asv and pip find everything in this environment's packages, and nowhere else.
 OFFLINE = {"ASV_PYTHONPATH": sysconfig.get_paths()["purelib"], "PIP_NO_INDEX": "1"}

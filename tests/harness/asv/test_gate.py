@@ -9,8 +9,7 @@ import math
 import pytest
 
 from dgtd.harness.asv import gate
-from dgtd.harness.asv.gate import LOOKS, TURNS, AsvError, Gate, compare, read
-from dgtd.harness.asv.regressions import Code, Side, judge
+from dgtd.harness.asv.gate import LOOKS, TURNS, AsvError, Code, Gate, Side, compare, judge, read
 from dgtd.harness.cli import main
 from tests.harness.asv.scratch import OFFLINE, build, git
 
