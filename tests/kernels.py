@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from dgtd.algorithms.fast import network_kernels
+from dgtd.algorithms.fast import acting, batch_passes, network_kernels
 from dgtd.algorithms.fast.compiling import Compiled
 
 MODULES = (
@@ -21,6 +21,7 @@ def main() -> None:
                 if isinstance(each, Compiled):
                     _ = each.dispatcher
     _ = network_kernels.run.single, network_kernels.directions.single
+    _ = acting.values_of_lanes.single, batch_passes.gradients_of_lanes.single
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from dgtd.algorithms.fast.compiling import (
     Integer,
     Integers1,
     Number,
+    Reals2,
     compiled,
     inlined,
 )
@@ -68,7 +69,8 @@ def of_lane(theta, stack, room, mass, out):
             out[action] = mean_of(a[action * logits : (action + 1) * logits], mass, stack.support)
 
 
-def _values(theta, x, stack, room, mass, out):
+@compiled(Reals2, Reals2, Stack, Reals2, Floats1, Floats2, fastmath=True, bare=True)
+def values_of_lanes(theta, x, stack, room, mass, out):
     """out  [lanes, actions]   room  [3, widest]   mass  [atoms]."""
     for lane in range(x.shape[0]):
         for i in range(x.shape[1]):
@@ -76,19 +78,11 @@ def _values(theta, x, stack, room, mass, out):
         of_lane(theta[lane], stack, room, mass, out[lane])
 
 
-def _kernel(number: Any) -> Any:
-    matrix = types.Array(number, 2, "C")
-    return compiled(matrix, matrix, Stack, matrix, Floats1, Floats2, fastmath=True, bare=True)(_values)
-
-
-_KERNELS = {np.dtype(np.float32): _kernel(types.float32), np.dtype(np.float64): _kernel(types.float64)}
-
-
 def values(theta: Any, x: Any, stack: Stack) -> Any:
     """[lanes, actions] at x [lanes, k], of networks with weights theta [lanes, d]."""
     out, room = np.empty((len(x), stack.actions)), np.empty((3, stack.width.max()), dtype=theta.dtype)
     mass = np.empty(len(stack.support))
-    _KERNELS[theta.dtype](theta, np.ascontiguousarray(x, dtype=theta.dtype), stack, room, mass, out)
+    values_of_lanes.of(theta.dtype)(theta, np.ascontiguousarray(x, dtype=theta.dtype), stack, room, mass, out)
     return out
 
 

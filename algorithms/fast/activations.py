@@ -32,7 +32,6 @@ class Activation:
 
 @cache
 def activation(name: str) -> Activation:
-    """The one of this name, on tensors."""
     import torch
 
     def silu_bend(a: Tensor, h: Tensor, slope: Tensor, ra: Tensor, rh: Tensor) -> Tensor:

@@ -11,15 +11,27 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 
 from dgtd.algorithms.checks import Floats, Integers
 from dgtd.algorithms.fast import network_heads
-from dgtd.algorithms.fast.compiling import FASTMATH, Floats1, Floats2, Integer, Integers1, compiled, helper, inlined
+from dgtd.algorithms.fast.compiling import (
+    FASTMATH,
+    Floats1,
+    Floats2,
+    Integer,
+    Integers1,
+    Reals2,
+    Reals3,
+    compiled,
+    helper,
+    inlined,
+    type_of,
+)  # fmt: skip
 from dgtd.algorithms.fast.elementary import sigmoid
 from dgtd.algorithms.fast.kernels import RuleFunction, Samples
 from dgtd.algorithms.fast.network_heads import Atoms, Setup, Steps
 from dgtd.algorithms.fast.network_kernels import RELU, SOFTPLUS, TANH, apply_activation
+from dgtd.algorithms.fast.small import starts
 from dgtd.algorithms.fast.tiles import product
 from dgtd.algorithms.replay import Transitions
 
@@ -162,8 +174,14 @@ def _backward(theta, w, net, whole, curvature, h, slope, bend, c, turned, g_thet
             _below(theta, w, layer, net, whole, curvature, slope, bend, c, turned)
 
 
-def _gradients(theta, w, boot, x, x_next, steps, net, setup, data, rule, atoms, room, y, top, g_theta, g_w, health):
-    """y and top are the last layer's rows of A and of C, as matrices."""
+@compiled(
+    Reals2, Reals2, Reals2, Reals3, Reals3, Steps, Layout, Setup, type_of(Samples), RuleFunction, Floats2, Reals2,
+    Reals2, Reals2, Reals2, Reals2, Floats1, fastmath=True, bare=True,
+)  # fmt: skip
+def gradients_of_lanes(
+    theta, w, boot, x, x_next, steps, net, setup, data, rule, atoms, room, y, top, g_theta, g_w, health
+):
+    """y and top are the last layer's rows of A and of C, as matrices; shifts are double also where weights are not."""
     h, a, slope, bend, c, turned = room[H], room[A], room[SLOPE], room[BEND], room[C], room[TURNED]
     whole, curvature = setup.whole, setup.whole and setup.curvature
     for lane in range(theta.shape[0]):
@@ -172,17 +190,6 @@ def _gradients(theta, w, boot, x, x_next, steps, net, setup, data, rule, atoms, 
         if not network_heads.at_the_heads(lane, y, steps, setup, data, rule, atoms, top):
             health[lane] = np.nan
         _backward(theta[lane], w[lane], net, whole, curvature, h, slope, bend, c, turned, g_theta[lane], g_w[lane])
-
-
-def _kernel(number: Any) -> Any:
-    cube, matrix = types.Array(number, 3, "C"), types.Array(number, 2, "C")
-    return compiled(
-        matrix, matrix, matrix, cube, cube, Steps, Layout, Setup, Samples, RuleFunction, Floats2, matrix, matrix,
-        matrix, matrix, matrix, Floats1, fastmath=True, bare=True,
-    )(_gradients)  # fmt: skip
-
-
-_KERNELS = {np.dtype(np.float32): _kernel(types.float32), np.dtype(np.float64): _kernel(types.float64)}
 
 
 class BatchPass:
@@ -195,7 +202,7 @@ class BatchPass:
         ins = [stacks * size * (units + 1) for units in width[:-1]]
         outs = [stacks * size * units for units in width[1:]]
         weights = [(rows + 1) * columns for rows, columns in pairwise(width)]
-        weight, inputs, sums = (np.cumsum([0, *each[:-1]]) for each in (weights, ins, outs))
+        weight, inputs, sums = map(starts, (weights, ins, outs))
         self.layout = Layout(np.array(width), weight, inputs, sums, size, activation)
         most = max(sum(ins), sum(outs), max(weights))
         self._room = np.zeros((6, most), dtype=dtype)
@@ -226,7 +233,7 @@ class BatchPass:
         health = np.zeros(len(theta))
         x, x_next = (np.ascontiguousarray(part, dtype=theta.dtype) for part in (drawn.x, drawn.x_next))
         steps = Steps(drawn.action, pair)
-        _KERNELS[theta.dtype](
+        gradients_of_lanes.of(theta.dtype)(
             theta, w, boot, x, x_next, steps, self.layout, self._setup, data, rule, self._atoms, self._room,
             self._y, self._top, g_theta, g_w, health,
         )  # fmt: skip

@@ -41,11 +41,6 @@ class LaneState:
     died: Integers  # [lanes]  the first step with a δ, u or cotangent that was not finite, or −1
     steps: int = 0
 
-    @property
-    def diverged(self) -> NDArray[np.bool_]:
-        """[lanes]: which lanes overflowed."""
-        return self.died >= 0
-
 
 @dataclass(frozen=True)
 class Curves:
@@ -125,16 +120,10 @@ class CompiledLoop(ABC):
         average        also keep the α-weighted averages
         extragradient  Mirror-Prox: each step looks ahead on one transition and steps on a second
         """
-        whole("steps", steps, 0)
         self._check_state(state)
         lanes, n, k = state.theta.shape
         alpha, beta = (np.array(np.broadcast_to(np.asarray(x, dtype=float), (lanes,))) for x in (alpha, beta))
-        check_steps(alpha, beta)
-        if not radius > 0:
-            raise ValueError(f"radius must be positive, got {radius}")
-        at = np.unique(integers("snapshots", snapshots)) if np.size(snapshots) else np.empty(0, dtype=np.int64)
-        if len(at) and not (state.steps <= at[0] and at[-1] <= state.steps + steps):
-            raise ValueError(f"snapshots must be in [{state.steps}, {state.steps + steps}], got {at[0]} … {at[-1]}")
+        at = checked(state.steps, steps, alpha, beta, radius, snapshots)
         shapes = [len(at), len(at) if keep_w else 0, *[len(at) if average else 0] * 2]
         out = [np.empty((count, lanes, n, k), self.dtype) for count in shapes]
         lanes_now = kernels.Lanes(
@@ -167,6 +156,18 @@ class CompiledLoop(ABC):
 
     def step(self, state: LaneState, alpha: ArrayLike, beta: ArrayLike) -> None:
         self.run(state, 1, alpha, beta)
+
+
+def checked(first: int, steps: int, alpha: Any, beta: Any, radius: float, snapshots: ArrayLike) -> Integers:
+    """What every loop asks of a run's arguments; its snapshots in order, each once."""
+    whole("steps", steps, 0)
+    check_steps(alpha, beta)
+    if not radius > 0:
+        raise ValueError(f"radius must be positive, got {radius}")
+    at = np.unique(integers("snapshots", snapshots))
+    if len(at) and not (first <= at[0] and at[-1] <= first + steps):
+        raise ValueError(f"snapshots must be in [{first}, {first + steps}], got {at[0]} … {at[-1]}")
+    return at
 
 
 class Address:

@@ -35,7 +35,6 @@ _I1, _I2 = (types.Array(types.int64, d, "C") for d in (1, 2))
 Floats1 = Annotated[Floats, _F1]
 Floats2 = Annotated[Floats, _F2]
 Floats3 = Annotated[Floats, _F3]
-Floats4 = Annotated[Floats, _F4]
 # The same where a kernel has a form in single precision: weights, and what is added to them.
 REAL = "float32 in the single form"
 Reals1 = Annotated[Floats, _F1, REAL]
@@ -83,7 +82,6 @@ class Compiled:
         return self._compile(True)
 
     def of(self, dtype: Any) -> Any:
-        """The one for weights of this type."""
         return self.single if dtype == np.float32 else self.dispatcher
 
     def _compile(self, single: bool) -> Any:

@@ -4,6 +4,7 @@ exp(x) = 2ⁿ exp(r) with |r| ≤ ½ ln 2, and exp(r) − 1 from its Taylor seri
 float. Nothing here may be reordered: that would cancel the addition that rounds x / ln 2.
 """
 
+import math
 from typing import Any
 
 from llvmlite import ir
@@ -14,6 +15,7 @@ from dgtd.algorithms.fast.compiling import inlined
 
 EXACT = {"contract", "nsz"}  # fastmath flags that keep the rounding trick
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: a number added to it is rounded, and stands in its last bits
+_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 
@@ -36,32 +38,21 @@ def _parts(x):
     rounded = x * 1.4426950408889634 + _ROUND
     n = rounded - _ROUND
     r = (x - n * _LN2_HIGH) - n * _LN2_LOW
-    q = 1.0 / 6227020800.0
-    q = q * r + 1.0 / 479001600.0
-    q = q * r + 1.0 / 39916800.0
-    q = q * r + 1.0 / 3628800.0
-    q = q * r + 1.0 / 362880.0
-    q = q * r + 1.0 / 40320.0
-    q = q * r + 1.0 / 5040.0
-    q = q * r + 1.0 / 720.0
-    q = q * r + 1.0 / 120.0
-    q = q * r + 1.0 / 24.0
-    q = q * r + 1.0 / 6.0
-    q = q * r + 0.5
+    q = 0.0
+    for coefficient in _TAYLOR:
+        q = q * r + coefficient
     return _power_of_two(rounded), q * r * r + r
 
 
 # The following are called from Python too, where the work of a step is counted.
 @inlined(EXACT, no_cpython_wrapper=False)
 def exp(x):
-    """eˣ."""
     power, q = _parts(x)
     return power * q + power
 
 
 @inlined(EXACT, no_cpython_wrapper=False)
 def sigmoid(x):
-    """1 / (1 + e⁻ˣ)."""
     return 1.0 / (1.0 + exp(-x))
 
 

@@ -56,7 +56,6 @@ class CdfHead:
 
     @property
     def logits(self) -> int:
-        """Width of the last layer, per action."""
         return self.target.logits(self.pinned)
 
     def _softmax(self, y: Tensor) -> Tensor:
@@ -65,7 +64,6 @@ class CdfHead:
         return torch.softmax(y, -1)
 
     def predict(self, y: Tensor) -> Tensor:
-        """f from the last layer, differentiable: used by the module engine and the tests."""
         return self._softmax(y).cumsum(-1)[..., :-1]
 
     def forward(self, y: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:

@@ -194,7 +194,6 @@ def project(point, radius):
 
 @inlined(FASTMATH)
 def average(mean, point, share):
-    """Move a mean towards a point."""
     for j in range(point.shape[0]):
         for i in range(point.shape[1]):
             mean[j, i] += share * (point[j, i] - mean[j, i])
@@ -202,7 +201,6 @@ def average(mean, point, share):
 
 @inlined()
 def write_snapshot(out, i, lane, point):
-    """Write a snapshot, if snapshots are requested."""
     if out.shape[0] > 0:
         for j in range(point.shape[0]):
             for k in range(point.shape[1]):

@@ -4,7 +4,10 @@ theta, w  [lanes, n, k]   n outputs of the target, k features. A step costs O(nk
 once, and the number of passes does not depend on m.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +18,9 @@ from dgtd.algorithms.fast.compiled_loop import CompiledLoop, rule_as_data
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.table import Batch, TransitionTable
 from dgtd.algorithms.targets import Affine
+
+if TYPE_CHECKING:  # importing torch takes a second
+    from dgtd.algorithms.fast.heads import TensorBatch
 
 
 class LinearEngine(CompiledLoop):
@@ -56,15 +62,16 @@ def directions(rule: Rule, theta: Floats, w: Floats, batch: Batch) -> tuple[Floa
     return g_theta / samples, g_w / samples - rule.w_decay * w
 
 
-def batch_as_data(rule: Rule, batch: Batch) -> tuple[kernels.Samples, object, Floats]:
+def batch_as_data(rule: Rule, batch: Batch | TensorBatch) -> tuple[kernels.Samples, object, Floats]:
     """A batch and a rule as the kernels take them: samples lane by lane, the rule's function, the ratios."""
-    k, n = batch.x.shape[2], batch.shift.row.shape[-1]
-    rho = batch.rho.reshape(-1)
+    x, x_next, row, weight, constant = (
+        np.ascontiguousarray(part) for part in (batch.x, batch.x_next, *batch.shift.arrays)
+    )
+    k, n = x.shape[2], row.shape[-1]
+    rho = np.asarray(batch.rho, dtype=float).reshape(-1)
     coefficients, function = rule_as_data(rule, rho)
-    shift = batch.shift
-    row, weight, constant = (np.ascontiguousarray(part) for part in (shift.row, shift.weight, shift.constant))
     data = kernels.Samples(
-        batch.x.reshape(-1, k), batch.x_next.reshape(-1, k),
+        x.reshape(-1, k), x_next.reshape(-1, k),
         row.reshape(-1, n), weight.reshape(-1, 2, n), constant.reshape(-1, n), rule.linear, coefficients,
     )  # fmt: skip
     return data, function, rho

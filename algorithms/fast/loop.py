@@ -7,12 +7,14 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
 
-from dgtd.algorithms.checks import Integers, finite, integers, shape, whole
+from dgtd.algorithms.checks import Integers, finite, shape
+from dgtd.algorithms.fast.compiled_loop import checked
 from dgtd.algorithms.fast.heads import TensorBatch
 from dgtd.algorithms.fast.mlp import MlpEngine
 from dgtd.algorithms.fast.module import ModuleEngine
-from dgtd.algorithms.stepping import Constant, Schedule, check_steps
+from dgtd.algorithms.stepping import Constant, Schedule
 from dgtd.algorithms.table import Sampler, TransitionTable
 from dgtd.algorithms.targets import Affine
 
@@ -52,7 +54,7 @@ class TorchLoop:
     def start(self, theta: Any, streams: NDArray[np.uint64]) -> TorchState:
         """Lanes at theta, w = 0, each on its own stream [lanes, 4]."""
         lanes = len(streams)
-        for part in _tensors(theta):
+        for part in tree_leaves(theta):
             shape("theta", part, (lanes, *part.shape[1:]))
         return TorchState(theta, self.engine.zeros(theta), Sampler(self.table, streams), np.full(lanes, -1))
 
@@ -72,19 +74,14 @@ class TorchLoop:
         radius     Γ: each of θ and w is projected, as one vector, onto the ball of this radius
         snapshots  numbers of steps, counted from the start of the lanes, at which to keep θ and w
         """
-        whole("steps", steps, 0)
-        check_steps(alpha, beta)
-        if not radius > 0:
-            raise ValueError(f"radius must be positive, got {radius}")
-        at, first, last = np.unique(integers("snapshots", snapshots)), state.steps, state.steps + steps
-        if len(at) and not (first <= at[0] and at[-1] <= last):
-            raise ValueError(f"snapshots must be in [{first}, {last}], got {at[0]} … {at[-1]}")
+        first, last = state.steps, state.steps + steps
+        at = checked(first, steps, alpha, beta, radius, snapshots)
         alphas, betas = (schedule or Constant()).factors(first, steps)
         kept_theta, kept_w = [], []
         while True:
             if state.steps in at:
-                kept_theta.append(_copy(state.theta))
-                kept_w.append(_copy(state.w))
+                kept_theta.append(tree_map(torch.clone, state.theta))
+                kept_w.append(tree_map(torch.clone, state.w))
             if state.steps == last:
                 return TorchCurves(at, kept_theta, kept_w)
             length = min([CHUNK, last - state.steps, *[int(s) - state.steps for s in at if s > state.steps]])
@@ -108,7 +105,7 @@ class TorchLoop:
 
     def _batch(self, outcome: Tensor, theta: Any) -> TensorBatch:
         """The transitions with these outcome numbers [lanes], from tables that are made tensors once."""
-        every, index = self._every(_tensors(theta)[0].dtype), outcome[:, None]
+        every, index = self._every(tree_leaves(theta)[0].dtype), outcome[:, None]
         return TensorBatch(every.x[index], every.x_next[index], every.shift.take(index), every.rho[index])
 
     def _every(self, dtype: torch.dtype) -> TensorBatch:
@@ -121,19 +118,9 @@ class TorchLoop:
         return self._tensors[dtype]
 
 
-def _tensors(weights: Any) -> list[Tensor]:
-    return list(weights.values()) if isinstance(weights, dict) else list(weights)
-
-
-def _copy(weights: Any) -> Any:
-    if isinstance(weights, dict):
-        return {name: value.clone() for name, value in weights.items()}
-    return [value.clone() for value in weights]
-
-
 def _project(weights: Any, radius: float) -> None:
     """Γ in place: each lane's whole parameter vector onto the ball."""
-    parts = _tensors(weights)
+    parts = tree_leaves(weights)
     squares = torch.stack([part.flatten(1).square().sum(1) for part in parts]).sum(0)
     factor = torch.clamp(radius / squares.sqrt(), max=1.0)
     for part in parts:

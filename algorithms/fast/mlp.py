@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -26,7 +25,7 @@ from torch import Tensor
 from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.fast.activations import activation
 from dgtd.algorithms.fast.heads import Head, TensorBatch, step_factors
-from dgtd.algorithms.fast.network_batches import Lesson, OneTransition, Update, as_one_vector, one_vector
+from dgtd.algorithms.fast.network_batches import Lesson, OneTransition, Update, as_one_vector
 from dgtd.algorithms.fast.small import Layered, Shape, SmallEngine, has_compiled_head
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.step import Parts, temporal_difference
@@ -87,10 +86,14 @@ class MlpEngine(Layered):
 
     def _empty(self, lanes: int) -> Weights:
         """Layers of zeros; those of one lane follow each other in memory."""
-        sizes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
         if lanes == 1:
-            return one_vector(sizes, self.dtype)
-        return [torch.zeros(lanes, *size, dtype=self.dtype) for size in sizes]
+            return self.layers(torch.zeros(1, self.weights, dtype=self.dtype))
+        return [torch.zeros(lanes, *shape, dtype=self.dtype) for shape in self.shapes]
+
+    def layers(self, flat: Any) -> Weights:
+        """Views of θ [lanes, d], layer by layer."""
+        parts = torch.as_tensor(flat).split(self.lengths, 1)
+        return [part.unflatten(1, shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def predict(self, theta: Weights, x: Tensor) -> Tensor:
         """f at x [lanes, batch, inputs], differentiable; [lanes, batch, actions, n] if there are actions."""

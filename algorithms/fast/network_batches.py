@@ -26,6 +26,7 @@ from dgtd.algorithms.fast.compiling import (
 )
 from dgtd.algorithms.fast.heads import TensorBatch
 from dgtd.algorithms.fast.kernels import Lookup, RuleFunction, Sample, Samples, project
+from dgtd.algorithms.fast.linear import batch_as_data
 from dgtd.algorithms.fast.network_heads import at_the_head, atoms_of
 from dgtd.algorithms.fast.network_kernels import Network, collect, descend, forward, room, units_of
 from dgtd.algorithms.fast.small import SmallEngine
@@ -165,7 +166,9 @@ def learner_for(engine: SmallEngine, batch: int) -> Learner:
 class Kept:
     """Rows of arrays by the two numbers that they are made from, made when they are first asked for.
 
-    A world with few rewards asks for a handful; with many, the table is begun anew when it is full.
+    A world with few rewards asks for a handful; with many, the table is begun anew when it is full. Measured on whole
+    updates, against pairs that numpy sorts each time: 1.4 to 4.7 times as fast for BatchLearner, 1.05 to 1.6
+    times for ReplayEngine, with 30 lanes and with one.
     """
 
     FULL = 1024
@@ -213,13 +216,6 @@ def _rows(keys, asked, out):
 _FIRST, _ACTIONS = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
 
 
-def one_vector(sizes: Sequence[tuple[int, int]], dtype: torch.dtype) -> list[Tensor]:
-    """Layers of one lane, 0 everywhere, that follow each other in memory."""
-    flat = torch.zeros(1, sum(rows * columns for rows, columns in sizes), dtype=dtype)
-    parts = flat.split([rows * columns for rows, columns in sizes], 1)
-    return [part.unflatten(1, size) for part, size in zip(parts, sizes, strict=True)]
-
-
 def as_one_vector(layers: Sequence[Tensor]) -> Floats | None:
     """θ [1, 1, d] over the layers' own memory, or None where it is not one vector of one lane."""
     first = layers[0]
@@ -235,29 +231,24 @@ def as_one_vector(layers: Sequence[Tensor]) -> Floats | None:
 
 
 class OneTransition:
-    """The step of one engine; `small` has the same rule, sizes and head."""
+    """The step of one engine; `small` has the same rule, sizes and head.
+
+    Measured against torch's products: 5.2 times as fast at 6-50-30, 3.4 at 64-512-512-50, 2.0 at 256-2000-2000-50.
+    """
 
     def __init__(self, small: SmallEngine) -> None:
         self.small = small
         self._room = (np.zeros((2, 1, 0), small.dtype), *room(small.network, small.target.outputs + 1))
-        self._function = rule_as_data(small.rule, np.ones(1))[1]
         self._died = np.full(1, -1)
 
     def step(self, theta: Floats, w: Floats, data: TensorBatch, alpha: Any, beta: Any) -> Tensor:
         """θ and w [1, 1, d] in place. Returns 0; NaN if a number was not finite, and then θ and w are NaN."""
         check_steps(alpha, beta)
-        rule, shift, k, outputs = self.small.rule, data.shift, data.x.shape[2], self.small.target.outputs
-        rho = data.rho.numpy().reshape(1).astype(float)
-        row, weight, constant = (np.asarray(part) for part in (shift.row, shift.weight, shift.constant))
-        samples = Samples(
-            data.x.numpy().reshape(1, k), data.x_next.numpy().reshape(1, k), row.reshape(1, outputs),
-            weight.reshape(1, 2, outputs), constant.reshape(1, outputs), rule.linear, rule_as_data(rule, rho)[0],
-        )  # fmt: skip
+        rule, kind = self.small.rule, self.small.dtype
+        samples, function, rho = batch_as_data(rule, data)
         self._died[0] = -1
         slow, fast = (np.full(1, float(np.asarray(rate).reshape(-1)[0])) for rate in (alpha, beta))
         update = Update(slow, fast, rule.w_decay, np.inf, 0, self._died, np.empty((1, 1)))
-        learn_lanes.of(self.small.dtype)(
-            theta, w, samples.of(self.small.dtype), Lookup(_FIRST, _FIRST, rho), _ACTIONS, self.small.network,
-            self._function, update, *self._room,
-        )  # fmt: skip
+        lookup, net = Lookup(_FIRST, _FIRST, rho), self.small.network
+        learn_lanes.of(kind)(theta, w, samples.of(kind), lookup, _ACTIONS, net, function, update, *self._room)
         return torch.full((1, 1, 1), np.nan if self._died[0] >= 0 else 0.0)

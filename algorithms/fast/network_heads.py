@@ -35,7 +35,6 @@ class Atoms(NamedTuple):
 
 @helper()
 def atoms_of(rows):
-    """The rows of one array, by name."""
     return Atoms(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8], rows[9])
 
 
@@ -250,11 +249,9 @@ def at_the_heads(lane, y, steps, setup, data, rule, atoms, out):
             _predict(y[i, here : here + logits], following[there : there + logits], tangent[here : here + logits], atom)
         healthy &= _cotangents(atom, n, data, at, rule)[0]
         for j in range(n):
-            atom.on_f[j], atom.on_next[j], atom.on_u[j] = (
-                share * atom.on_f[j],
-                share * atom.on_next[j],
-                share * atom.on_u[j],
-            )
+            atom.on_f[j] *= share
+            atom.on_next[j] *= share
+            atom.on_u[j] *= share
         if setup.head == VALUE:
             out[i, here] = atom.on_f[0]
             if setup.whole:

@@ -94,7 +94,6 @@ class Units(NamedTuple):
 
 @helper()
 def units_of(rows):
-    """The rows of one array, by name."""
     return Units(
         rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8], rows[9], rows[10], rows[11]
     )

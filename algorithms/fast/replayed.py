@@ -19,7 +19,7 @@ from dgtd.algorithms.fast.batch_passes import BatchPass
 from dgtd.algorithms.fast.compiled_loop import rule_as_data
 from dgtd.algorithms.fast.heads import TensorBatch
 from dgtd.algorithms.fast.kernels import Samples
-from dgtd.algorithms.fast.mlp import MlpEngine, Weights
+from dgtd.algorithms.fast.mlp import MlpEngine
 from dgtd.algorithms.fast.module import ModuleEngine, Parameters, drawing_from
 from dgtd.algorithms.fast.network_batches import Kept
 from dgtd.algorithms.fast.small import Shape
@@ -67,33 +67,11 @@ class ReplayEngine(MlpEngine):
         self.stack = acting.Stack(
             np.array(self.sizes), ACTIVATIONS.index(self.activation_name), head, self.actions, support
         )
-        self.shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
-        self.weights = sum(rows * columns for rows, columns in self.shapes)
-        self._views: dict[tuple[int, tuple[int, ...]], Weights] = {}
-        self._kept: dict[tuple[str, int], Any] = {}
         self._passes: dict[int, BatchPass] = {}
 
     def start(self, streams: Sequence[np.random.Generator]) -> Any:
         """Random weights, [lanes, d]; each lane uses its own stream."""
         return np.concatenate([layer.flatten(1).numpy() for layer in self.init(streams)], axis=1)
-
-    def layers(self, flat: Any) -> Weights:
-        """Views of [lanes, d], layer by layer; made once for an array, since weights are changed in place."""
-        key = (flat.__array_interface__["data"][0], flat.shape)
-        if key not in self._views:
-            sizes, whole = self.shapes, torch.from_numpy(flat)
-            ends = np.cumsum([0, *(rows * columns for rows, columns in sizes)])
-            self._views[key] = [
-                whole[:, low:high].unflatten(1, each) for (low, high), each in zip(pairwise(ends), sizes, strict=True)
-            ]
-        return self._views[key]
-
-    def _room(self, name: str, like: Any) -> Any:
-        """An array for directions, kept between calls."""
-        key = (name, len(like))
-        if key not in self._kept:
-            self._kept[key] = np.empty_like(like)
-        return self._kept[key]
 
     def _batches(self, size: int) -> BatchPass:
         if size not in self._passes:
@@ -111,12 +89,9 @@ class ReplayEngine(MlpEngine):
         return self.predict(self.layers(theta), torch.from_numpy(x).to(self.dtype)).numpy()
 
     def gradients(self, theta: Any, w: Any, drawn: Transitions, frozen: Any = None) -> tuple[Any, Any, Floats]:
-        """(G_θ, G_w − κw) [lanes, d], averaged over each lane's batch, G_w empty without w; and the lanes' health.
-
-        The next call writes into the same arrays.
-        """
-        g_theta = self._room("theta", theta)
-        g_w = self._room("w", theta) if self.setup.whole else np.empty((len(theta), 0), dtype=theta.dtype)
+        """(G_θ, G_w − κw) [lanes, d], averaged over each lane's batch, G_w empty without w; and the lanes' health."""
+        g_theta = np.empty_like(theta)
+        g_w = np.empty((len(theta), theta.shape[1] if self.setup.whole else 0), dtype=theta.dtype)
         boot = theta if frozen is None else frozen
         pair = self._shifts.find(drawn.reward, drawn.discount)
         row, weight, constant = self._shifts.arrays
@@ -186,16 +161,13 @@ class ReplayModule(ModuleEngine):
 
     @torch.no_grad()
     def laws(self, theta: Any, x: Any) -> Any:
-        """[lanes, batch, actions, n]: the predictions at x [lanes, batch, k]."""
         lane = vmap(lambda parameters, seen: self.predict(functional_call(self.module, parameters, (seen,))))
         return lane(self.named(theta), torch.from_numpy(x).to(self.dtype)).numpy()
 
     def values(self, theta: Any, x: Any) -> Any:
-        """[lanes, actions]: the value of each action at x [lanes, k], one observation a lane."""
         return self.target.mean(self.laws(theta, x[:, None])[:, 0].astype(float))
 
     def gradients(self, theta: Any, w: Any, drawn: Transitions, frozen: Any = None) -> tuple[Any, Any, Floats]:
-        """(G_θ, G_w − κw) [lanes, d], averaged over each lane's batch, G_w empty without w; and the lanes' health."""
         shift, rho = self.target.shift(drawn.reward, drawn.discount), np.ones(drawn.reward.shape)
         batch = TensorBatch.of(Batch(drawn.x, drawn.x_next, shift, rho, drawn.action), self.dtype)
         copy = None if frozen is None else self.named(frozen)

@@ -54,6 +54,12 @@ class Layered:
         self.rule, self.target, self.actions, self.pinned = rule, target, actions, pinned
         self.activation_name = activation
         self.sizes = (*sizes, actions * target.logits(pinned))
+        self.shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
+        self.lengths = [rows * columns for rows, columns in self.shapes]
+
+    @property
+    def weights(self) -> int:
+        return sum(self.lengths)
 
 
 def has_compiled_head(target: Target) -> bool:
@@ -83,38 +89,25 @@ class SmallEngine(Layered):
         support = support.astype(self.dtype)
         units = [size + 1 for size in self.sizes]
         return network_kernels.Network(
-            np.array(self.sizes), _starts(self._lengths), _starts(units), sum(units),
+            np.array(self.sizes), starts(self.lengths), starts(units), sum(units),
             ACTIVATIONS.index(self.activation_name), head, self.actions, self.rule.curvature, support,
         )  # fmt: skip
-
-    @property
-    def weights(self) -> int:
-        """How many weights a network has."""
-        return sum(self._lengths)
-
-    @property
-    def _lengths(self) -> list[int]:
-        return [(rows + 1) * columns for rows, columns in pairwise(self.sizes)]
 
     def init(self, streams: Sequence[np.random.Generator]) -> Floats:
         """Random weights, uniform in ±1/√in like torch.nn.Linear's; each lane uses its own stream. As MlpEngine."""
         theta = np.empty((len(streams), 1, self.weights), self.dtype)
-        edges = np.concatenate([np.full((rows + 1) * out, 1 / math.sqrt(rows)) for rows, out in pairwise(self.sizes)])
+        edges = np.repeat([1 / math.sqrt(rows) for rows in self.sizes[:-1]], self.lengths)
         for lane, stream in zip(theta[:, 0], streams, strict=True):
             lane[:] = stream.uniform(-edges, edges)
         return theta
 
     def zeros(self, like: Floats) -> Floats:
-        """Auxiliary weights w = 0."""
         return np.zeros_like(like)
 
     def layers(self, theta: Floats) -> list[Floats]:
         """Each layer's weights [lanes, in + 1, out], as views: what MlpEngine works on."""
-        ends = [*self.network.weight, self.weights]
-        shapes = [(rows + 1, columns) for rows, columns in pairwise(self.sizes)]
-        return [
-            theta[:, 0, low:high].reshape(-1, *each) for (low, high), each in zip(pairwise(ends), shapes, strict=True)
-        ]
+        parts = np.split(theta[:, 0], self.network.weight[1:], axis=1)
+        return [part.reshape(-1, *shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def flat(self, layers: Sequence[Any]) -> Floats:
         """The other way: θ from MlpEngine's layers."""
@@ -197,6 +190,6 @@ class SmallLoop(CompiledLoop):
         return part
 
 
-def _starts(lengths: Sequence[int]) -> Any:
+def starts(lengths: Sequence[int]) -> Any:
     """Where each part starts if they follow each other."""
     return np.cumsum([0, *lengths[:-1]])

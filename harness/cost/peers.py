@@ -33,7 +33,6 @@ class Network:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The width of every layer, including the last."""
         return (self.inputs, *self.hidden, self.atoms)
 
     @property
@@ -76,7 +75,6 @@ SMALL = 1e-6  # step sizes: nothing here needs to learn
 
 
 def mlp_step(rule: Rule, network: Network, lanes: int = 1) -> Step:
-    """The mlp engine's step."""
     engine = MlpEngine(rule, network.widths[:-1], network.target, dtype=torch.float32, compiled=False)
     theta = engine.init(generators(0, range(lanes)))
     w, batch = engine.zeros(theta), network.data(lanes)
@@ -84,7 +82,6 @@ def mlp_step(rule: Rule, network: Network, lanes: int = 1) -> Step:
 
 
 def module_step(rule: Rule, network: Network) -> Step:
-    """The module engine's step."""
     predict = MlpEngine(rule, network.widths[:-1], network.target).head.predict
     engine = ModuleEngine(rule, network.module(), predict)
     theta = engine.init(1)
@@ -122,9 +119,7 @@ class Literal:
 
     def predict(self, theta: Tensor, x: Tensor) -> Tensor:
         """f [n] at one input."""
-        parts = torch.split(theta, [shape.numel() for shape in self.shapes])
-        weights = [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
-        return self.engine.predict(weights, x)[0, 0]
+        return self.engine.predict(self.engine.layers(theta[None]), x)[0, 0]
 
     def directions(self) -> tuple[Tensor, Tensor]:
         """(G_θ, G_w) of the one sample."""

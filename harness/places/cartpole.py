@@ -71,13 +71,11 @@ def begin(lanes, now):
 def move(state, age, streams, actions, limit, following, now, reward, terminated, truncated):
     """Euler's step of every lane: `following` is where it led, `now` where the lane is, perhaps in a new episode.
 
-    It takes the fields of its records one by one: to look at a record takes numba longer than to move thirty lanes.
+    It takes the fields of its record one by one: to look at a record takes numba longer than to move thirty lanes.
     """
-    lanes, out = Lanes(state, age, streams), Step(reward, terminated, truncated)
+    lanes = Lanes(state, age, streams)
     for lane in range(actions.shape[0]):
-        x, x_dot, theta, theta_dot = (
-            lanes.state[lane, 0], lanes.state[lane, 1], lanes.state[lane, 2], lanes.state[lane, 3],
-        )  # fmt: skip
+        x, x_dot, theta, theta_dot = state[lane, 0], state[lane, 1], state[lane, 2], state[lane, 3]
         force = FORCE if actions[lane] == 1 else -FORCE
         cosine, sine = math.cos(theta), math.sin(theta)
         temp = (force + LEVER * (theta_dot * theta_dot) * sine) / TOTAL
@@ -85,15 +83,14 @@ def move(state, age, streams, actions, limit, following, now, reward, terminated
         push = temp - LEVER * turn * cosine / TOTAL
         x, x_dot = x + TAU * x_dot, x_dot + TAU * push
         theta, theta_dot = theta + TAU * theta_dot, theta_dot + TAU * turn
-        lanes.state[lane, 0], lanes.state[lane, 1] = x, x_dot
-        lanes.state[lane, 2], lanes.state[lane, 3] = theta, theta_dot
-        lanes.age[lane] += 1
+        state[lane, 0], state[lane, 1], state[lane, 2], state[lane, 3] = x, x_dot, theta, theta_dot
+        age[lane] += 1
         fell = x < -FAR or x > FAR or theta < -STEEP or theta > STEEP
-        out.reward[lane] = 1.0
-        out.terminated[lane] = fell
-        out.truncated[lane] = not fell and lanes.age[lane] >= limit
+        reward[lane] = 1.0
+        terminated[lane] = fell
+        truncated[lane] = not fell and age[lane] >= limit
         _show(lanes, lane, following)
-        if fell or lanes.age[lane] >= limit:
+        if fell or age[lane] >= limit:
             _begin(lanes, lane)
         _show(lanes, lane, now)
 

@@ -155,8 +155,8 @@ AGENTS = (
     Mutant(
         "control: a fall on the last step is cut off",
         "harness/places/cartpole.py",
-        "out.truncated[lane] = not fell and",
-        "out.truncated[lane] =",
+        "truncated[lane] = not fell and",
+        "truncated[lane] =",
         (
             "test:tests/harness/places/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",
             "test:tests/harness/places/test_worlds.py::test_a_fall_on_the_last_allowed_step_is_terminated",

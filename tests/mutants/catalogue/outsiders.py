@@ -142,8 +142,8 @@ EDGES = (
     Mutant(
         "torch run: snapshots are the weights themselves",
         "algorithms/fast/loop.py",
-        "    return [value.clone() for value in weights]\n",
-        "    return list(weights)\n",
+        "kept_theta.append(tree_map(torch.clone, state.theta))",
+        "kept_theta.append(state.theta)",
         ("test:tests/algorithms/fast/test_edges.py::test_snapshots_are_of_their_steps_and_not_of_the_last",),
     ),
     Mutant(
