@@ -8,6 +8,9 @@ import json
 import re
 import shlex
 import sys
+import time
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +33,7 @@ from dgtd.harness.experiment.across import across
 from dgtd.harness.experiment.across import as_dict as across_as_dict
 from dgtd.harness.experiment.comparison import ALPHA, Comparison, Entry, as_dict, undecidable
 from dgtd.harness.experiment.comparison import compare as compared
+from dgtd.harness.experiment.deciding import AtMost, declaration, share_of, still_open
 from dgtd.harness.experiment.exact import add_exact, exact_jobs
 from dgtd.harness.experiment.experiment import Choices, Experiment, entrants
 from dgtd.harness.experiment.search import Grid, kind_at, kind_of
@@ -37,12 +41,13 @@ from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.places.world import find_place
 from dgtd.harness.report import page as pages
 from dgtd.harness.report.sections import page, summary
-from dgtd.harness.report.words import answer, sparkline
+from dgtd.harness.report.words import answer, details, sparkline
 from dgtd.harness.runs.predictors import parse
 from dgtd.harness.runs.store import Store
 
 PROBLEMS = "baird,random_walk,boyan,grid_world"
 RULES = "gtd2,tdc"
+UNDECIDED = 3  # the exit code of a budget that ends with open questions
 ROUNDS = 2  # times that the default grid is extended where a choice lies on its edge
 OutFolder = path_option("--out", "Folder for report.html, compare.json and figures/.", Path("results/compare"))
 
@@ -76,6 +81,11 @@ def compare(
     threshold: float | None = typer.Option(
         None, help="In a world: count the steps to this return. Otherwise: half-way to what the best agent earns."
     ),
+    matters: str = typer.Option("2%", help="A smaller difference is too small to matter."),
+    until_decided: bool = typer.Option(
+        False, "--until-decided", help="Add seeds, doubling them, until every test is decided or too small to matter."
+    ),
+    at_most: str | None = typer.Option(None, help="With --until-decided: 2h, '2000 seeds', or both; 32 × --seeds."),
     as_json: bool = AsJson,
 ) -> int:
     """Compare rules and their distributional forms on problems, or agents in worlds; step sizes by a sweep."""
@@ -84,15 +94,22 @@ def compare(
         split(problems), entrants(split(rules), split(targets)), steps, seeds, atoms, projection, schedule, seed, alpha,
         beta, grid(alphas, ratios, beta, kind, split(problems)),
         predictor=None if predictor is None else parse(predictor), kind=kind, settings=acting.settings,
-        states=acting.observations, threshold=threshold,
+        states=acting.observations, threshold=threshold, matters=share_of(matters),
     )  # fmt: skip
+    limit = AtMost.of(at_most)
+    if at_most is not None and not until_decided:
+        raise ValueError("at_most goes with --until-decided")
+    if until_decided:
+        if not experiment.tests:
+            raise ValueError("until_decided needs a question to decide: give at least two rules or targets")
+        experiment = replace(experiment, looks=limit.looks(seeds))
     if not experiment.in_worlds:
         acting.refuse(problems)
     _ = where.make  # a wrong executor is an error before there is a store
     pages.writable(out)
     command = repeat(locals() | {"store": where.store} | vars(acting))
     rounds = ROUNDS if alphas is None and ratios is None else 0  # a grid that was asked for is left alone
-    found = compared_with(experiment, where, rounds)
+    found = compared_with(experiment, where, rounds, limit.seconds)
     if found is None:
         return INTERRUPTED
     document = document_of(found) | {"command": command, "report": str(out / "report.html")}
@@ -106,30 +123,50 @@ def compare(
         print_json(document)
     else:
         _print(found, out / "report.html", command)
-    return 0
+    return UNDECIDED if until_decided and any(duel.open for duel in found.duels) else 0
 
 
-def compared_with(experiment: Experiment, where: Where, rounds: int = ROUNDS) -> Comparison | None:
-    """Run what is missing of an experiment, and compare; None if somebody interrupted."""
+def compared_with(
+    experiment: Experiment, where: Where, rounds: int = ROUNDS, seconds: float | None = None
+) -> Comparison | None:
+    """Run what is missing of an experiment, and compare; None if somebody interrupted.
+
+    seconds   after which no batch is begun any more, where there are several looks
+    """
+    begun = time.monotonic()
     with open_store(where.store) as results:
         # Before anything runs, and after whatever is wrong with the input.
-        if words := undecidable(experiment.seeds, experiment.tests):
+        if not experiment.looks and (words := undecidable(experiment.seeds, experiment.tests)):
             print(f"dgtd: {words}", file=sys.stderr)
         searched = search(experiment, results, where, rounds)
         if searched is None:
             return None
         experiment, chosen = searched
         jobs = exact_jobs(experiment, chosen)
-        if not carried_out("runs", experiment.final_requests(chosen), results, where, jobs):
-            return None
-        found = compared(experiment, results, chosen)
+        if experiment.looks:
+            jobs.append(declaration(experiment, chosen, results))
+        for seeds, then in zip_longest(experiment.looks or (experiment.seeds,), experiment.looks[1:]):
+            batch = time.monotonic()
+            experiment = replace(experiment, seeds=seeds)
+            if not carried_out("runs", experiment.final_requests(chosen), results, where, jobs):
+                return None
+            found = compared(experiment, results, chosen)
+            if then is None or not any(duel.open for duel in found.duels):
+                break
+            now = time.monotonic()
+            if seconds is not None and now - begun + (now - batch) > seconds:  # the next batch is as large as all
+                break
+            print(f"dgtd: {still_open(found)}", file=sys.stderr)
         add_exact(found, results)
         return found
 
 
 def document_of(found: Comparison) -> dict[str, Any]:
     """Everything that was found, for JSON."""
-    more = {"across": across_as_dict(across(found)), "exact": agreement.as_dict(found), "answer": answer(found)}
+    more = {
+        "across": across_as_dict(across(found)), "exact": agreement.as_dict(found), "answer": answer(found),
+        "details": details(found),
+    }  # fmt: skip
     return as_dict(found) | more
 
 
@@ -184,7 +221,9 @@ def repeat(given: dict[str, Any]) -> str:
         if name == "as_json" or name not in given or given[name] == parameter.default.default:
             continue
         value = given[name]
-        words += [f"--{name.replace('_', '-')}", repr(value) if isinstance(value, float) else str(value)]
+        words.append(f"--{name.replace('_', '-')}")
+        if value is not True:
+            words.append(repr(value) if isinstance(value, float) else str(value))
     return shlex.join(words)
 
 
@@ -213,8 +252,8 @@ def _print(found: Comparison, path: Path, command: str) -> None:
     for place in experiment.places:
         columns, rows = _in_world(found, place) if experiment.in_worlds else _on_problem(found, place)
         print_table(place, columns, rows, numbers=set(range(1, len(columns))))
-    head, *rest = answer(found)
-    tell("\n".join([head, *(f"  · {line}" for line in rest)]))
+    first, *rest = answer(found)
+    tell("\n".join([first, *(f"  · {line}" for line in rest)]))
     score = experiment.score(experiment.places[0])
     best = "highest" if score.higher else "lowest"
     tell(f"★ {best} {score.label}, by paired tests against every other. [ ] 95 % intervals of the median.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -12,8 +12,10 @@ import numpy as np
 
 from dgtd.algorithms.checks import Floats, Integers
 from dgtd.harness.experiment.agreement import curve_as_dict
+from dgtd.harness.experiment.exact import outlook_job
 from dgtd.harness.experiment.experiment import Choices, Entrant, Experiment, steps_to, steps_to_share
 from dgtd.harness.experiment.search import Choice
+from dgtd.harness.judging.sequential import decide
 from dgtd.harness.judging.statistics import (
     Paired,
     VarianceRatio,
@@ -27,7 +29,7 @@ from dgtd.harness.oracle.metrics import Score
 from dgtd.harness.places.world import find_place
 from dgtd.harness.runs.fingerprint import run_hash
 from dgtd.harness.runs.lanes import Lanes, gone
-from dgtd.harness.runs.spec import RunSpec
+from dgtd.harness.runs.spec import Outcome, RunSpec
 from dgtd.harness.runs.store import Store
 
 ALPHA = 0.05  # of every interval, and of all winners of one command together
@@ -50,6 +52,7 @@ class Entry:
     spread: dict[str, VarianceRatio] = field(default_factory=dict)  # against its value version, if that takes part
     exact: Floats | None = None  # [checkpoints]: E MSPBE, computed; NaN where it is beyond all bounds
     why_not_exact: str = ""
+    outlook: dict[str, float | None] = field(default_factory=dict)  # what a certificate says, where it is known
 
     @property
     def times(self) -> Integers:
@@ -81,8 +84,23 @@ class Entry:
         return {number: Score(metric, number, metric).of(self.lanes) for number in ("final", "auc")}
 
     @property
+    def tested_metric(self) -> str:
+        """What the tested score is a number of."""
+        return find_place(self.place).scores[0].metric
+
+    @property
     def diverged(self) -> int:
         return int(self.lanes.lost.sum())
+
+    @property
+    def diverges(self) -> bool:
+        """Whether every lane did."""
+        return self.diverged == self.count
+
+    @property
+    def grows(self) -> bool:
+        """Whether its mean diverges at every α, however small."""
+        return (self.outlook.get("growth") or 0.0) > 0
 
     @property
     def count(self) -> int:
@@ -132,6 +150,10 @@ class Duel:
 
     result   of losses: where more is better, of the numbers with their sign turned
     p        Holm's, over the tests of the whole command; NaN for a number that is only described
+    scale    what a difference is a share of; not taken from these lanes if there was a sweep
+    small    the difference is known to be too small to matter
+    side     −1 if A is decided to be lower, 1 if B is, 0 if neither
+    lanes    how many would settle it, if it is open and that can be guessed
     """
 
     place: str
@@ -142,6 +164,10 @@ class Duel:
     result: Paired
     p: float
     higher: bool = False
+    scale: float = math.nan
+    small: bool = False
+    side: int = 0
+    lanes: int | None = None
 
     @property
     def primary(self) -> bool:
@@ -159,9 +185,17 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        if not self.p < ALPHA or self.result.direction == 0:
-            return None
-        return self.a if self.result.direction < 0 else self.b
+        return None if not self.side else self.a if self.side < 0 else self.b
+
+    @property
+    def share(self) -> float:
+        """The median of B − A as a share of the scale; of numbers of which more is better, with its sign kept."""
+        return -self.difference / self.scale
+
+    @property
+    def open(self) -> bool:
+        """Whether more lanes could say more."""
+        return self.primary and not (self.winner or self.small or self.identical)
 
 
 @dataclass(frozen=True)
@@ -221,7 +255,7 @@ class Comparison:
 
 def compare(experiment: Experiment, store: Store, chosen: Choices) -> Comparison:
     """Read the lanes back and compare them."""
-    entries = [_entry(experiment, store, place, who, chosen[place, who]) for place, who in experiment.pairs()]
+    entries = [_entry(experiment, store, *pair, chosen[pair]) for pair in experiment.pairs()]
     for entry in entries:
         other = next(
             (e for e in entries if e.place == entry.place and e.who.rule == entry.who.rule and e is not entry), None
@@ -235,10 +269,21 @@ def compare(experiment: Experiment, store: Store, chosen: Choices) -> Comparison
 def _entry(experiment: Experiment, store: Store, place: str, who: Entrant, choice: Choice) -> Entry:
     spec = experiment.spec(place, who, *choice.best)
     entry = Entry(place, who, spec, choice, store.settled_lanes(spec, experiment.seeds))
+    if not experiment.in_worlds and (job := outlook_job(spec, choice)) is not None and store.has_job(job.hash):
+        entry.outlook = store.result(job)
+        entry.lanes = _lost_too(entry)
     if np.isnan(entry.tested).any():
         name = f"{spec.learner.rule.name} on {place}"
         raise ValueError(f"a lane of {name} finished no episode within {spec.probe.steps} steps: take more")
     return entry
+
+
+def _lost_too(entry: Entry) -> Lanes:
+    """With lanes marked as diverged that end above their start, where the certificate says that the mean diverges."""
+    error = entry.of(entry.tested_metric)
+    lost = entry.lanes.lost | (entry.grows & (error[:, -1] > error[:, 0]))
+    outcomes = zip(lost, entry.lanes.outcomes, strict=True)
+    return replace(entry.lanes, outcomes=tuple(Outcome.DIVERGED if far else outcome for far, outcome in outcomes))
 
 
 def _shared(experiment: Experiment, a: Entry, b: Entry) -> list[Score]:
@@ -252,21 +297,55 @@ def _shared(experiment: Experiment, a: Entry, b: Entry) -> list[Score]:
 
 def duels(experiment: Experiment, entries: list[Entry]) -> list[Duel]:
     """Every pair of entrants at each place; the place's first score is tested, Holm over all."""
-    found: list[tuple[Score, Entry, Entry, Paired]] = []
+    made: list[tuple[Duel, Floats]] = []
+    primary = {(score.metric, score.number) for score in map(experiment.score, experiment.places)}
     for place in experiment.places:
         for a, b in combinations([entry for entry in entries if entry.place == place], 2):
             for score in _shared(experiment, a, b):
-                result = paired(tidy(score.losses(a.lanes)), tidy(score.losses(b.lanes)), ALPHA)
-                found.append((score, a, b, result))
-    primary = {(score.metric, score.number) for score in map(experiment.score, experiment.places)}
-    tested = [i for i, (score, *_) in enumerate(found) if (score.metric, score.number) in primary]
-    adjusted = np.full(len(found), np.nan)
-    if tested:
-        adjusted[tested] = holm([found[i][-1].p for i in tested])
+                ours, theirs = (tidy(score.losses(entry.lanes)) for entry in (a, b))
+                result = paired(ours, theirs, ALPHA)
+                tested = (score.metric, score.number) in primary
+                p = result.p if tested else math.nan
+                names = (a.place, score.metric, score.number, a.who.label, b.who.label)
+                with np.errstate(invalid="ignore"):
+                    gaps = np.where(np.isinf(ours) & np.isinf(theirs), 0.0, ours - theirs)
+                made.append((Duel(*names, result, p, score.higher, _scale(experiment, a, entries)), gaps))
+    asked = [each for each in made if each[0].primary]
+    answers = iter(_answers(experiment, asked) if asked else ())
+    return [replace(duel, **next(answers)) if duel.primary else duel for duel, _ in made]
+
+
+def _answers(experiment: Experiment, made: list[tuple[Duel, Floats]]) -> list[dict[str, Any]]:
+    """What is known of each tested pair, after the last of the declared looks or with the seeds asked for."""
+    n, scales = experiment.seeds, np.array([duel.scale for duel, _ in made])
+    looks = experiment.looks or (n,)
+    found = decide([gaps for _, gaps in made], looks, ALPHA, experiment.matters, scales)
+    if experiment.looks:
+        return [
+            {"p": each.adjusted, "side": each.direction, "small": each.small, "lanes": each.lanes} for each in found
+        ]
+    adjusted = holm([duel.result.p for duel, _ in made])
     return [
-        Duel(a.place, score.metric, score.number, a.who.label, b.who.label, result, float(p), score.higher)
-        for (score, a, b, result), p in zip(found, adjusted, strict=True)
-    ]
+        {"p": float(p), "side": duel.result.direction if p < ALPHA else 0, "small": each.small,
+         "lanes": duel.result.lanes_to_tell(ALPHA / len(made), POWER)}
+        for p, (duel, _), each in zip(adjusted, made, found, strict=True)
+    ]  # fmt: skip
+
+
+def _scale(experiment: Experiment, a: Entry, entries: list[Entry]) -> float:
+    """What a difference is a share of: A's mean score in the sweep, whose lanes are not tested; of its median without.
+
+    In a world, where a return may be near 0 or below it, the largest of all there.
+    """
+
+    def typical(entry: Entry) -> float:
+        known = entry.tested[np.isfinite(entry.tested)]
+        middle = float(np.median(known)) if known.size else math.nan
+        return abs(entry.choice.mean if math.isfinite(entry.choice.mean) else middle)
+
+    here = [entry for entry in entries if entry.place == a.place] if experiment.in_worlds else [a]
+    found = [size for size in map(typical, here) if math.isfinite(size) and size > 0]
+    return max(found, default=1.0)
 
 
 def seeds_to_decide(tests: int) -> int:
@@ -319,7 +398,8 @@ def as_dict(found: Comparison) -> dict[str, Any]:
             {
                 "problem": d.place, "metric": d.metric, "number": d.number, "a": d.a, "b": d.b,
                 "median_difference": d.difference, "p_holm": d.p, "p": d.result.p,
-                "a_better": d.result.better.bounds, "identical": d.identical, "winner": d.winner,
+                "a_better": d.result.better.bounds, "identical": d.identical, "small": d.small, "winner": d.winner,
+                "share": d.share,
             }
             for d in found.duels
         ],

@@ -13,8 +13,8 @@ import numpy as np
 
 from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.rule import Rule
-from dgtd.harness.experiment.search import Grid
-from dgtd.harness.experiment.zones import Zones, small, zones
+from dgtd.harness.experiment.search import Choice, Grid
+from dgtd.harness.experiment.zones import Zones, outlook, small, zones
 from dgtd.harness.oracle.lstd import lstd
 from dgtd.harness.oracle.metrics import areas
 from dgtd.harness.oracle.moments import LARGEST, Moments
@@ -202,11 +202,29 @@ def seconds(moments: Moments, steps: int) -> float:
     return 1e-9 * each * moments.transitions * steps
 
 
+def outlook_job(spec: RunSpec, choice: Choice) -> Job | None:
+    """What a certificate says of a run, where that is quick, or where the sweep went to its smallest steps."""
+    learner, problem = spec.learner, spec.place.problem
+    rule, place = resolve(learner.rule), find_problem(problem)
+    if learner.predictor.kind != "linear" or place.network is not None or not rule.linear:
+        return None
+    if not choice.retreated and not small(place.mdp, place.target(learner.target, learner.atoms, learner.projection)):
+        return None
+    where: dict[str, Any] = {
+        "problem": problem,
+        "target": learner.target,
+        "atoms": learner.atoms,
+        "projection": learner.projection,
+    }
+    return Job.of(outlook, learner.rule, ratio=learner.beta / learner.alpha, **where)
+
+
 def exact_jobs(experiment: Experiment, chosen: Choices) -> list[Job]:
-    """One for each entrant on each problem that has an exact curve."""
+    """For each entrant on each problem its exact curve and what a certificate says of it, where they can be had."""
     if experiment.in_worlds:
         return []
-    made = [job_of(experiment.spec(*pair, *chosen[pair].best)) for pair in experiment.pairs()]
+    specs = {pair: experiment.spec(*pair, *chosen[pair].best) for pair in experiment.pairs()}
+    made = [job_of(spec) for spec in specs.values()] + [outlook_job(spec, chosen[pair]) for pair, spec in specs.items()]
     return [job for job in made if isinstance(job, Job)]
 
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dgtd.algorithms.checks import whole
-from dgtd.algorithms.rules import PUBLISHED, RULES
+from dgtd.algorithms.checks import positive, whole
+from dgtd.algorithms.rule import uses
+from dgtd.algorithms.rules import PUBLISHED, RULES, find_rule
 from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.targets import target_class
 from dgtd.harness.experiment.search import SWEEP_SEED, Choice, Grid, SweepPoint, kind_at, run_spec
 from dgtd.harness.oracle.metrics import Score
 from dgtd.harness.places.world import find_place, find_world, is_world
 from dgtd.harness.runs.predictors import Words, named, published
+from dgtd.harness.runs.rule_files import resolve
 from dgtd.harness.runs.spec import MOST_SEEDS, FileRef, PredictorSpec, Request, RunSpec, States, StepSchedule
 from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.trainers.trainer import trainer_of
+
+MATTERS = 0.02
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,12 @@ class Entrant:
     @property
     def distributional(self) -> bool:
         return bool(target_class(self.target).form)
+
+    @cached_property
+    def uses_w(self) -> bool:
+        """Whether its rule has auxiliary weights, and so a step size β."""
+        row = published(self.rule)
+        return uses(find_rule(row.rule) if row else resolve(self.rule))[0]
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -76,6 +87,9 @@ class Experiment:
     settings      of the kind, for every learner
     states        of a world, where return distributions are kept; none: where every observation is 0
     threshold     a return, for "steps to it"; none: see `Comparison.threshold`
+    matters       the share of a score below which a difference is too small to matter
+    looks         the numbers of seeds at which it is asked what is decided, and none beyond; none: asked once
+    extended      grids that were extended beyond an edge that was chosen, each for its pair alone
     """
 
     places: tuple[str, ...]
@@ -95,6 +109,9 @@ class Experiment:
     settings: dict[str, Any] = field(default_factory=dict)
     states: States = ()
     threshold: float | None = None
+    matters: float = MATTERS
+    looks: tuple[int, ...] = ()
+    extended: dict[tuple[str, Entrant], Grid] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for each, what in ((self.places, "problem"), (self.entrants, "rule")):
@@ -115,8 +132,9 @@ class Experiment:
             raise ValueError(f"threshold {says}, got {self.threshold}")
         if self.states and not any(who.distributional for who in self.entrants):
             raise ValueError("states are where laws are kept: a target must be cdf")
-        for place, who in self.pairs():  # what can't run is said before anything does
-            trainer_of(self.spec(place, who, *(self.points()[0])))
+        positive("matters", self.matters)
+        for pair in self.pairs():  # what can't run is said before anything does
+            trainer_of(self.spec(*pair, *(self.points(*pair)[0])))
 
     def _check_places(self) -> None:
         """Worlds and finite problems have other scores: an experiment is of one kind."""
@@ -129,6 +147,8 @@ class Experiment:
             if self.alpha is not None and self.grid is not None:
                 raise ValueError("alphas are the sweep's, and alpha leaves no sweep: give one or the other")
             return
+        if self.alpha is not None and self.beta is None and not any(who.uses_w for who in self.entrants):
+            object.__setattr__(self, "beta", self.alpha)
         if (self.alpha is None) != (self.beta is None):
             raise ValueError("alpha and beta must be given together, or neither, for a sweep")
         if self.alpha is not None and self.beta is not None:
@@ -153,12 +173,17 @@ class Experiment:
     @property
     def searched(self) -> bool:
         """Whether step sizes are searched for; in a world one setting leaves nothing to choose."""
-        return self.alpha is None and (not self.in_worlds or len(self.points()) > 1)
+        return self.alpha is None and (not self.in_worlds or len(self.search.points()) > 1)
 
-    def points(self) -> list[tuple[float, float]]:
+    def grid_of(self, place: str, who: Entrant) -> Grid:
+        """What is tried of one entrant at one place; a rule without w has no β to search for."""
+        grid = self.extended.get((place, who), self.search)
+        return grid if who.uses_w or grid.beta is not None else replace(grid, ratios=(1.0,))
+
+    def points(self, place: str, who: Entrant) -> list[tuple[float, float]]:
         """Every (α, β) that is tried."""
         if self.alpha is None:
-            return self.search.points()
+            return self.grid_of(place, who).points()
         defaults = kind_at(self.places[0], self.kind)
         own = self.alpha * defaults.ratios[0] if len(defaults.ratios) == 1 else getattr(defaults, "beta", self.alpha)
         return [(self.alpha, own if self.beta is None else self.beta)]
@@ -197,7 +222,7 @@ class Experiment:
         return [
             Request(self.spec(*pair, *point, sweep=True), self.sweep_seeds)
             for pair in self.pairs()
-            for point in self.points()
+            for point in self.points(*pair)
         ]
 
     def final_requests(self, chosen: Choices) -> list[Request]:
@@ -206,13 +231,13 @@ class Experiment:
 
     def choose(self, store: Store) -> Choices:
         if not self.searched:
-            return {pair: Choice(self.points()[0]) for pair in self.pairs()}
+            return {pair: Choice(self.points(*pair)[0]) for pair in self.pairs()}
         return {pair: self._choice(store, *pair) for pair in self.pairs()}
 
     def _choice(self, store: Store, place: str, who: Entrant) -> Choice:
         score, points, seconds = self.score(place), [], 0.0
         assert self.sweep_seeds is not None
-        for alpha, beta in self.points():
+        for alpha, beta in self.points(place, who):
             lanes = store.settled_lanes(self.spec(place, who, alpha, beta, sweep=True), self.sweep_seeds)
             alive = score.of(lanes)[~lanes.lost]
             mean = float(alive.mean()) if alive.size else score.worst
@@ -221,9 +246,13 @@ class Experiment:
         return Choice.among(points, score.higher, seconds)
 
     def wider(self, chosen: Choices) -> Experiment:
-        """With a grid that goes on beyond each edge that was chosen; itself if none was."""
-        grid = self.search.beyond(choice.best for choice in chosen.values())
-        return self if grid == self.search or not self.searched else replace(self, grid=grid)
+        """With a grid that goes on beyond each edge that was chosen; itself if none was.
+
+        Each pair's grid is its own: whoever retreats to ever smaller steps changes nobody else's numbers.
+        """
+        extended = {pair: self.grid_of(*pair).beyond([choice.best]) for pair, choice in chosen.items()}
+        same = not self.searched or all(extended[pair] == self.grid_of(*pair) for pair in extended)
+        return self if same else replace(self, extended=extended)
 
 
 Choices = dict[tuple[str, Entrant], Choice]

@@ -42,7 +42,7 @@ class Grid:
         return [(alpha, ratio * alpha) for alpha in self.alphas for ratio in self.ratios]
 
     def beyond(self, chosen: Iterable[tuple[float, float]]) -> Grid:
-        """One more value on each side where somebody's choice lies on the edge; everybody gets the same grid."""
+        """One more value on each side where a choice lies on the edge."""
         found = list(chosen)
         alphas = _beyond(self.alphas, [alpha for alpha, _ in found])
         ratios = self.ratios if self.beta is not None else _beyond(self.ratios, [beta / alpha for alpha, beta in found])
@@ -100,9 +100,19 @@ class Choice:
         return Choice((best.alpha, best.beta), tuple(points), seconds)
 
     @property
+    def mean(self) -> float:
+        """The mean score of the sweep's lanes at the chosen setting; NaN without a sweep."""
+        return next((point.mean for point in self.sweep if (point.alpha, point.beta) == self.best), float("nan"))
+
+    @property
     def stable(self) -> bool:
         """Whether there was a setting without a diverged lane, or nothing to choose."""
         return not self.sweep or any(point.stable for point in self.sweep)
+
+    @property
+    def retreated(self) -> bool:
+        """Whether the smallest α that was tried is the best, or none was stable."""
+        return not self.stable or (len(self.sweep) > 1 and self.best[0] == min(point.alpha for point in self.sweep))
 
     @property
     def on_edge(self) -> tuple[str, ...]:

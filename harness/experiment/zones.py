@@ -67,6 +67,42 @@ def zones(
     return {"kinds": [kinds[alpha] for alpha in alphas], "edge": edge}
 
 
+FIRST, LAST = 2.0**-16, 2.0  # the step sizes between which the largest stable one is looked for
+GROWS = 1e-9  # of the mean dynamics' largest entry: what rounding leaves of 0 does not grow
+
+
+def outlook(
+    rule: Rule, problem: str, target: str, atoms: int, projection: str, ratio: float
+) -> dict[str, float | None]:
+    """What becomes of a rule at one β/α, whatever α is.
+
+    growth         the mean grows like exp(growth · α · steps), if this is above 0: at every α, however small
+    stable_below   the α up to which second moments shrink; None if they do not, or if that takes long to find out
+    """
+    place = find_problem(problem)
+    law = place.target(target, atoms, projection)
+    slope = Dynamics(rule, place.mdp, law, 1.0, ratio).mean  # E[M] − 1 is linear in α at a fixed β/α
+    slope = slope - np.eye(len(slope))
+    growth = float(np.linalg.eigvals(slope).real.max())
+    if growth <= GROWS * np.abs(slope).max():
+        growth = 0.0
+    if growth > 0 or not small(place.mdp, law):
+        return {"growth": growth, "stable_below": None}
+
+    def shrinks(alpha: float) -> bool:
+        return mean_square(Dynamics(rule, place.mdp, law, alpha, ratio * alpha)).high < 1
+
+    low, high = FIRST, LAST
+    if not shrinks(low):
+        return {"growth": growth, "stable_below": None}
+    if shrinks(high):
+        return {"growth": growth, "stable_below": high}
+    while high > 1.05 * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if shrinks(middle) else (low, middle)
+    return {"growth": growth, "stable_below": low}
+
+
 def zone_jobs(rule: FileRef, problem: str, target: str, atoms: int, projection: str, grid: Grid) -> list[Job]:
     """One per β/α."""
     place = find_problem(problem)

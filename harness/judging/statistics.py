@@ -37,7 +37,9 @@ class Interval:
         return f"{self.estimate:{digits}} [{self.low:{digits}}, {self.high:{digits}}]"
 
     def text(self, digits: str = ".3g") -> str:
-        """The estimate, with its bounds where the data are enough for a lower one."""
+        """The estimate, with its bounds where the data are enough for a lower one and something is finite."""
+        if np.isposinf(self.low):
+            return "∞"
         return f"{self.estimate:.3g}" + (f" [{self.low:{digits}}, {self.high:{digits}}]" if self.low > -np.inf else "")
 
 

@@ -71,11 +71,15 @@ COLUMN, COLUMN_HEIGHT = 3.25, 2.4  # inches of a panel in a paper: the column of
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes; `named` if its title is shown above it. `draw` returns what the page says of its curves."""
+    """One pair of axes; `named` if its title is shown above it. `draw` returns what the page says of its curves.
+
+    height   inches, where it is not that of other panels
+    """
 
     title: str
     draw: Callable[[Any], Readings | None]
     named: bool = False
+    height: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,8 @@ def _whole(figure: Figure, new: Any, columns: int) -> Any:
     """
     columns = min(len(figure.panels), columns)
     rows = -(-len(figure.panels) // columns)
-    drawn = new(figsize=(COLUMN * columns + 0.25 * (columns - 1), COLUMN_HEIGHT * rows + 0.4))
+    tall = max(panel.height or COLUMN_HEIGHT for panel in figure.panels)
+    drawn = new(figsize=(COLUMN * columns + 0.25 * (columns - 1), tall * rows + 0.4))
     flat = list(drawn.subplots(rows, columns, squeeze=False).ravel())
     for panel, axis in zip(figure.panels, flat, strict=False):
         _fill(panel, axis)
@@ -146,7 +151,7 @@ def inline(figure: Figure) -> list[str]:
     out = []
     with _paper() as new:
         for i, panel in enumerate(figure.panels):
-            drawn = new(figsize=(WIDTH, HEIGHT))
+            drawn = new(figsize=(WIDTH, panel.height or HEIGHT))
             axis = drawn.subplots()
             readings = _fill(panel, axis)
             _arrange(drawn, 1, 1, 0.0)

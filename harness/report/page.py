@@ -58,6 +58,14 @@ class Beside:
     parts: tuple[tuple[Block, ...], ...]
 
 
+@dataclass(frozen=True)
+class Fold:
+    """Detail that is shown on demand."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
 class Key(NamedTuple):
     """A button that is also the legend of a curve."""
 
@@ -119,7 +127,7 @@ class Picture:
         return [Markup(panel) for panel in inline(self.figure)] if self.figure.panels else []
 
 
-Block = Words | Heading | Code | Bullets | Beside | Keys | Table | Picture
+Block = Words | Heading | Code | Bullets | Beside | Fold | Keys | Table | Picture
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,8 @@ def write(page: Page, out: Path, progress: Callable[[int, int], None] = lambda i
     for name in written(out):  # by another report in the same folder
         for kind in FORMATS:
             (out / "figures" / f"{name}.{kind}").unlink(missing_ok=True)
-    pictures = [block for each in page.sections for block in each.blocks if isinstance(block, Picture)]
+    blocks = [*page.head, *(block for each in page.sections for block in each.blocks)]
+    pictures = [block for block in blocks if isinstance(block, Picture)]
     for i, picture in enumerate(pictures):
         progress(i, len(pictures))
         if picture.figure.panels:

@@ -12,10 +12,12 @@ from dgtd.harness.experiment.search import CHOICE
 from dgtd.harness.judging.statistics import Interval, median_interval
 from dgtd.harness.report.drawing import Styles
 from dgtd.harness.report.figures import at_place, over_all
+from dgtd.harness.report.matrix import matrix
 from dgtd.harness.report.page import (
     Block,
     Bullets,
     Cell,
+    Fold,
     Heading,
     Key,
     Keys,
@@ -26,13 +28,13 @@ from dgtd.harness.report.page import (
     Words,
     numeral,
 )
-from dgtd.harness.report.words import answer, method, question
+from dgtd.harness.report.words import answer, details, method, question
 
 
 def page(found: Comparison, command: str) -> Page:
     """From a comparison to a page."""
     experiment, styles = found.experiment, Styles(found.experiment.entrants)
-    head, *lines = answer(found)
+    first, *rest = answer(found)
     keys = [Key(who.label, styles.gid(who), styles.colour(who), who.distributional) for who in experiment.entrants]
     sections = [
         Section(place, [*summary(found, place), *map(Picture, at_place(found, place, styles))])
@@ -46,7 +48,14 @@ def page(found: Comparison, command: str) -> Page:
     return Page(
         f"dgtd compare: {', '.join(experiment.places)}",
         "Agents, compared" if experiment.in_worlds else "GTD2 and related rules, compared",
-        [Words(question(found), "lead", strong=True), Words(head), Bullets(lines), Words(method(found), "soft")],
+        [
+            Words(question(found), "lead", strong=True),
+            Words(first),
+            Bullets(rest),
+            *map(Picture, matrix(found)),
+            Fold("Each two, in detail", (Bullets(details(found)),)),
+            Words(method(found), "soft"),
+        ],
         [*sections, _ledger(found)],
         command,
         [Keys(keys)],

@@ -6,9 +6,10 @@ import numpy as np
 
 from dgtd.algorithms.checks import Floats
 from dgtd.harness.experiment.across import across
-from dgtd.harness.experiment.comparison import ALPHA, POWER, Comparison, Duel, Entry, undecidable
+from dgtd.harness.experiment.comparison import ALPHA, Comparison, Duel, Entry, undecidable
 from dgtd.harness.experiment.experiment import Entrant
 from dgtd.harness.judging.statistics import Interval, lanes_for_median
+from dgtd.harness.report.answer import both_diverge, diverging, lead
 from dgtd.harness.report.exact_lines import exactness
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -38,16 +39,41 @@ def method(found: Comparison) -> str:
 
 
 def answer(found: Comparison) -> list[str]:
-    """Sentences, what a reader wants to know first: form against form, rule against rule, cautions, and the spread."""
+    """Sentences, what a reader wants to know first: the answer with its size, who diverges, what is open, cautions."""
+    earned = _earned(found) if found.experiment.in_worlds else []
+    spread = [] if found.experiment.in_worlds else [_spread(found)]
+    said = [*earned, *lead(found), *diverging(found), *_open(found), *_cautions(found), *spread]
+    return said or ["Nothing is compared: there is one rule."]
+
+
+def details(found: Comparison) -> list[str]:
+    """What the sentences rest on: each two entrants, all problems at once, and how far lanes are from theory."""
     experiment = found.experiment
     tests = f"{experiment.tests} test{'s' * (experiment.tests != 1)}"
+    asked = (
+        f"asked at {_list([f'{n:,}' for n in experiment.looks])} seeds, {ALPHA:.0%} in all" if experiment.looks
+        else f"Holm at {ALPHA:.0%} over {tests}"
+    )  # fmt: skip
     head = (
-        f"By the {experiment.score(experiment.places[0]).label} over {experiment.seeds} paired seeds (signed ranks, "
-        f"Holm at {ALPHA:.0%} over {tests}):"
+        f"Tested: the {experiment.score(experiment.places[0]).label} over {experiment.seeds} paired seeds (signed "
+        f"ranks, {asked}). Too small to matter: within {experiment.matters:.2g} of it, by two one-sided tests."
     )
-    if experiment.in_worlds:
-        return [head, *_earned(found), *_meetings(found), *_cautions(found)]
-    return [head, *_meetings(found), *_together(found), *_cautions(found), _spread(found), *exactness(found)]
+    more = [] if experiment.in_worlds else [*_together(found), *exactness(found)]
+    return [head, *_meetings(found), *more]
+
+
+def _open(found: Comparison) -> list[str]:
+    """What is not decided, and how many seeds it would take."""
+    open_ = [duel for duel in found.duels if duel.open]
+    if not open_:
+        return []
+    guesses = [duel.lanes for duel in open_ if duel.lanes]
+    tests = f"{len(open_)} of {found.experiment.tests} tests are open" if found.experiment.tests > 1 else "It is open"
+    if not guesses:
+        return [f"{tests}, and no number of seeds that can be guessed would settle them."]
+    none = f" ({len(open_) - len(guesses)} look too small for any number)" if len(guesses) < len(open_) else ""
+    low, high = min(guesses), max(guesses)
+    return [f"{tests}: about {low if low == high else f'{low} to {high}'} seeds would tell{none}."]
 
 
 def _earned(found: Comparison) -> list[str]:
@@ -80,11 +106,14 @@ def _meeting(found: Comparison, a: Entrant, b: Entrant) -> str:
     duels = [found.duel(problem, a, b) for problem in found.experiment.places]
     higher = found.experiment.score(found.experiment.places[0]).higher
     better, worse = ("earns more than", "earns less than") if higher else ("is lower than", "is higher than")
+    lost = [d for d in duels if both_diverge(found, d)]
+    duels = [d for d in duels if d not in lost]
     relations = {
         better: [d for d in duels if d.winner == b.label],
         worse: [d for d in duels if d.winner == a.label],
-        "is identical, lane by lane, to": [d for d in duels if d.identical],
+        "is identical, seed by seed, to": [d for d in duels if d.identical],
         "is not told apart from": [d for d in duels if d.winner is None and not d.identical],
+        "diverges as does": lost,
     }
     other, clauses = a.label, []
     for relation, some in relations.items():
@@ -115,20 +144,21 @@ def _share(interval: Interval) -> str:
 
 def _effect(found: Comparison, duel: Duel) -> str:
     """How large the difference is, B against A, and in how many pairs B is lower; for an open one, what would tell."""
-    if duel.identical:
+    if duel.identical or both_diverge(found, duel):
         return ""
     result = duel.result
     better = result.n * (1 - result.better.estimate)
-    (a,) = [entry for entry in found.at(duel.place) if entry.who.label == duel.a]
-    typical = float(np.median(a.tested))
-    if duel.higher:
+    if not np.isfinite(duel.difference):
+        share = ""
+    elif duel.higher:
         share = f"{_amount(-duel.difference)}, "  # returns may be negative: a share of them means nothing
     else:
-        share = f"{-duel.difference / typical:+.2%}, " if np.isfinite(typical) and typical > 0 else ""
+        share = f"{duel.share:+.2%}, "
     size = f"{share}{'higher' if duel.higher else 'lower'} in {better:g} of {result.n} pairs"
-    if duel.winner is None:
-        needed = result.lanes_to_tell(ALPHA / found.experiment.tests, POWER)  # if every test stays
-        size += f"; about {needed} seeds would tell" if needed else "; too small to tell with any seeds"
+    if duel.small:
+        size += "; too small to matter"
+    elif duel.winner is None:
+        size += f"; about {duel.lanes} seeds would tell" if duel.lanes else "; too small to tell with any seeds"
     return f" ({size})"
 
 
@@ -139,10 +169,8 @@ def _cautions(found: Comparison) -> list[str]:
         out.append(words + ".")
     if found.experiment.seeds < lanes_for_median(ALPHA):
         out.append(f"A {1 - ALPHA:.0%} interval of a median needs {lanes_for_median(ALPHA)} seeds, so none is shown.")
-    for entry in (each for each in found.entries if each.diverged):
-        out.append(f"{entry.diverged} of {entry.count} lanes of {entry.who.label} on {entry.place} diverged.")
-    out += [no_stable_words(entry) for entry in found.entries if not entry.choice.stable]
-    edges = [f"{e.who.label} on {e.place} ({_list(list(e.choice.on_edge))})" for e in found.entries if e.choice.on_edge]
+    edges = [f"{e.who.label} on {e.place} ({_list(list(e.choice.on_edge))})" for e in found.entries
+             if e.choice.on_edge and not e.diverges]  # fmt: skip
     if edges:
         which = _list(edges) if len(edges) <= 4 else f"{len(edges)} of {len(found.entries)} choices (the sweep's table)"
         out.append(f"On the edge of the sweep's grid, so that a better step size may lie beyond: {which}.")

@@ -156,6 +156,11 @@ class Store(Database):
             raise LaneError("", outcome, error)
         return value
 
+    def parameters_of(self, function: str) -> list[dict[str, Any]]:
+        """Of every stored job that calls a function."""
+        query = "SELECT json_extract(job, '$.parameters') FROM jobs WHERE json_extract(job, '$.function') = ?"
+        return [json.loads(text) for (text,) in self.query(query, (function,))]
+
     def job(self, hash_: str) -> tuple[Outcome, Any, str]:
         """(outcome, result, error) of a job that was run."""
         rows = self.query("SELECT outcome, result, error FROM jobs WHERE hash = ?", (hash_,))

@@ -190,7 +190,8 @@ def test_the_command_of_a_result_makes_it_again(here):
 
 def test_a_world_has_the_command_lines_steps(here):
     result = dgtd.compare("dqn", "cartpole-v0", alphas=[1e-3], steps=60, seeds=2, **here)
-    assert result.comparison.experiment.points() == [(1e-3, 0.01)]
+    (pair,) = result.comparison.experiment.pairs()
+    assert result.comparison.experiment.points(*pair) == [(1e-3, 0.01)]
     with pytest.raises(ValueError, match="ratios are those of step sizes on finite problems"):
         dgtd.compare("dqn", "cartpole-v0", alphas=[1e-3], ratios=[1.0], steps=60, seeds=2, **here)
 

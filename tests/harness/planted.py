@@ -158,9 +158,10 @@ def rate_chosen(sweep):
 
 
 def rates_beyond(rates, best):
-    """Those that a contest tries whose agents chose these."""
-    chosen = {(PLACE, i): Choice((rate, BETA)) for i, rate in enumerate(best)}
-    return tuple(sorted(alpha for alpha, _ in agents(DQN, rates=rates).wider(chosen).points()))
+    """Those that DQN and C51 each try after they chose these."""
+    made = agents(DQN, C51, rates=rates)
+    wider = made.wider({(PLACE, who): Choice((rate, BETA)) for who, rate in zip((DQN, C51), best, strict=True)})
+    return [sorted(alpha for alpha, _ in wider.points(PLACE, who)) for who in (DQN, C51)]
 
 
 def earners(finals, lost=None, **rest):

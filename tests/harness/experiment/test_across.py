@@ -5,7 +5,7 @@ import pytest
 
 from dgtd.harness.experiment.across import across, as_dict
 from dgtd.harness.judging.statistics import iqm_interval
-from dgtd.harness.report.words import answer
+from dgtd.harness.report.words import details
 from tests.harness.planted import GTD2, TDC, contest, flat, weighed
 
 PROBLEMS = ("boyan", "baird")
@@ -44,7 +44,7 @@ def test_a_planted_improvement_is_counted_pair_by_pair_and_said():
     # every lane starts where it stays, so shares are equal; only another start tells
     assert across(found).improvements[0].chance.estimate == 0.5
     found = planted([both(high, high), both(low, high)], lambda height: 10.0)
-    seen, words = across(found), " ".join(answer(found))
+    seen, words = across(found), " ".join(details(found))
     (only,) = seen.improvements
     assert (only.a, only.b) == ("GTD2", "TDC")
     assert only.chance.estimate == (12 + 16 / 2) / 32  # 12 lower, 4 higher, 16 ties

@@ -18,7 +18,7 @@ from dgtd.harness.experiment.experiment import Entrant, entrants
 from dgtd.harness.experiment.search import Grid
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.report.words import answer as sentences
-from dgtd.harness.report.words import sparkline
+from dgtd.harness.report.words import details, sparkline
 from dgtd.harness.runs.rule_files import reference
 from tests.harness.experiment.test_comparison import weighed
 from tests.harness.report.shown import written
@@ -29,7 +29,7 @@ SMALL = ["--problems", "boyan,two_state", "--steps", "2000", "--alphas", "0.02,0
 
 def answer(found):
     """As one text."""
-    return " ".join(sentences(found))
+    return " ".join([*sentences(found), *details(found)])
 
 
 def small(folder: Path, *more: str):
@@ -142,7 +142,12 @@ def test_fewer_seeds_are_a_prefix(done):
 def test_the_terminal_shows_a_table_an_answer_the_report_and_the_command(done):
     folder, _ = done
     shown = small(folder, "--seeds", "20").stdout
-    for words in ("distributional GTD2", "paired seeds", "report: ", "again:  dgtd compare --problems boyan,two_state"):
+    for words in (
+        "distributional GTD2",
+        "instead of values",
+        "report: ",
+        "again:  dgtd compare --problems boyan,two_state",
+    ):
         assert words in shown.replace("\n", " ") or words in shown
     assert re.search("[▁▂▃▄▅▆▇█]{8}", shown)
     assert (folder / "out" / "report.html").exists()
@@ -271,8 +276,8 @@ def test_everything_diverged_is_still_a_report(tmp_path):
     words = ["--problems", "two_state", "--rules", "td", "--alpha", "1e200", "--beta", "1", "--seeds", "4"]
     found = dgtd("compare", *words, "--steps", "500", "--store", str(tmp_path / "s"), "--out", str(tmp_path / "out"))
     assert found.returncode == 0, found.stderr
-    assert "distributional TD is identical, lane by lane, to TD on two_state" in " ".join(found.stdout.split())
-    assert "4 of 4 lanes of distributional TD on two_state diverged" in " ".join(found.stdout.split())
+    assert "instead of values: no comparison, since both diverge." in " ".join(found.stdout.split())
+    assert "distributional TD on two_state diverges at α = 1e+200, in all 4 seeds" in " ".join(found.stdout.split())
     assert "every lane diverged" in (tmp_path / "out" / "report.html").read_text()
 
 

@@ -11,6 +11,7 @@ from dgtd.harness.experiment.search import Choice, Grid, SweepPoint
 from dgtd.harness.judging.statistics import paired, variance_ratio
 from dgtd.harness.oracle.metrics import areas
 from dgtd.harness.report.words import answer as sentences
+from dgtd.harness.report.words import details
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.rule_files import reference
 from dgtd.harness.runs.spec import Outcome
@@ -18,7 +19,7 @@ from dgtd.harness.runs.spec import Outcome
 
 def answer(found):
     """As one text."""
-    return " ".join(sentences(found))
+    return " ".join([*sentences(found), *details(found)])
 
 
 def entry(who, final, contest):
@@ -61,13 +62,17 @@ FORMS = [Entrant(reference("gtd2"), "value"), Entrant(reference("gtd2"), "cdf")]
 def test_the_answer_says_what_is_lower_identical_open_and_by_how_much():
     base = np.random.default_rng(0).uniform(0.2, 0.3, 30)
     same = answer(weighed([base, base], FORMS))
-    assert "distributional GTD2 is identical, lane by lane, to GTD2 on boyan." in same
+    assert "distributional GTD2 is identical, seed by seed, to GTD2 on boyan." in same
     lower = answer(weighed([base, base - 0.05], FORMS))
     assert "distributional GTD2 is lower than GTD2 on boyan (" in lower
     assert "lower in 30 of 30 pairs" in lower
     higher = answer(weighed([base, base + 0.05], FORMS))
     assert "distributional GTD2 is higher than GTD2 on boyan (+" in higher
-    gap = np.random.default_rng(1).normal(0.001, 0.01, 30)
+    assert "Learning return distributions instead of values: higher error (by " in higher
+    small = answer(weighed([base, base * 1.001], FORMS))
+    assert "Learning return distributions instead of values: no difference that matters (below 2 %)." in small
+    assert "too small to matter" in small
+    gap = np.random.default_rng(1).normal(0.004, 0.04, 30)
     open_ = answer(weighed([base, base + gap], FORMS))
     assert "distributional GTD2 is not told apart from GTD2 on boyan (" in open_
     assert "seeds would" in open_
@@ -146,7 +151,7 @@ def test_diverged_lanes_lose_and_are_counted():
     found = weighed([base, lost])
     assert found.winner("boyan", "rmspbe", "auc") == "GTD2"
     assert found.entries[1].diverged == 25
-    assert "25 of 30 lanes of TDC on boyan diverged" in answer(found)
+    assert "TDC on boyan: 25 of 30 seeds diverge" in answer(found)
     assert found.entries[1].alive[-1] == pytest.approx(5 / 30)
     assert found.entries[1].alive[0] == 1
 

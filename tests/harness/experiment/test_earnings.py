@@ -51,10 +51,12 @@ def test_where_every_rate_loses_lanes_one_is_chosen_still():
 
 @pytest.mark.parametrize(
     ("best", "below", "above"),
-    [([2e-3], [], []), ([2e-3, 4e-3], [], [8e-3]), ([1e-3], [5e-4], []), ([4e-3, 1e-3], [5e-4], [8e-3])],
+    [((2e-3, 2e-3), [], []), ((4e-3, 2e-3), [], [8e-3]), ((1e-3, 2e-3), [5e-4], []), ((2e-3, 1e-3), [], [])],
 )
-def test_rates_go_on_where_a_choice_lies_on_their_edge(best, below, above):
-    assert rates_beyond((1e-3, 2e-3, 4e-3), best) == (*below, 1e-3, 2e-3, 4e-3, *above)
+def test_rates_go_on_where_a_choice_lies_on_their_edge_and_for_nobody_else(best, below, above):
+    first, second = rates_beyond((1e-3, 2e-3, 4e-3), best)
+    assert first == [*below, 1e-3, 2e-3, 4e-3, *above]
+    assert second == ([5e-4] if best[1] == 1e-3 else []) + [1e-3, 2e-3, 4e-3]
 
 
 def test_no_world_that_chose_a_rate_is_among_those_reported():

@@ -78,7 +78,7 @@ def test_the_smallest_mean_area_is_chosen_and_not_the_smallest_median(store):
     found = made.choose(store)["boyan", GTD2]
     assert found.best == (0.2, 0.2)
     assert [point.area for point in found.sweep] == pytest.approx([1.2, 1.0, (9 * 0.1 + 7 * 3.0) / 16])
-    assert [(point.alpha, point.beta) for point in found.sweep] == made.points()
+    assert [(point.alpha, point.beta) for point in found.sweep] == made.points("boyan", GTD2)
     assert found.seconds == pytest.approx(6.0)
 
 
@@ -125,7 +125,7 @@ def test_the_choice_is_made_on_the_sweeps_lanes_and_only_on_those_asked_for(stor
 
 def test_ties_go_to_the_smaller_alpha_and_then_the_smaller_beta(store):
     made = contest(GTD2, grid=Grid((0.4, 0.2), (4.0, 1.0)))
-    swept(store, made, GTD2, {point: fill(16, 1.0) for point in made.points()})
+    swept(store, made, GTD2, {point: fill(16, 1.0) for point in made.points("boyan", GTD2)})
     assert made.choose(store)["boyan", GTD2].best == (0.2, 0.2)
 
 
@@ -200,11 +200,11 @@ def test_the_area_alone_names_a_winner():
     assert described.result.better.estimate == 0.0
 
 
-def test_a_duel_without_a_small_p_or_a_direction_has_no_winner():
-    def duel(p, direction):
-        return Duel("x", "rmspbe", "auc", "A", "B", Paired(0.0, p, Interval(0.5, 0, 1, 9), 9, direction), p)
+def test_the_winner_of_a_duel_is_whoever_is_decided_to_be_lower():
+    def duel(side):
+        return Duel("x", "rmspbe", "auc", "A", "B", Paired(0.0, 0.01, Interval(0.5, 0, 1, 9), 9, side), 0.01, side=side)
 
-    assert [duel(p, d).winner for p, d in ((0.01, -1), (0.01, 1), (0.01, 0), (0.05, -1))] == ["A", "B", None, None]
+    assert [duel(side).winner for side in (-1, 1, 0)] == ["A", "B", None]
 
 
 def test_spread_is_the_laws_over_that_of_the_same_rules_values():

@@ -10,7 +10,7 @@ from dgtd.harness.experiment.comparison import Comparison, Entry, duels
 from dgtd.harness.experiment.experiment import Entrant, Experiment, entrants
 from dgtd.harness.experiment.search import Choice, SweepPoint, agent_learner, run_spec
 from dgtd.harness.judging.statistics import paired
-from dgtd.harness.report.words import answer
+from dgtd.harness.report.words import answer, details
 from dgtd.harness.runs.fingerprint import run_hash
 from dgtd.harness.runs.lanes import Lane, Lanes
 from dgtd.harness.runs.spec import FileRef, Outcome, PredictorSpec
@@ -122,21 +122,21 @@ def test_a_schedule_reaches_policy_iteration():
 
 def test_policy_iteration_is_compared_with_its_own_steps_networks_and_replay():
     named = experiment(*entrants(("gtd2",), ("value", "cdf")), alpha=None, kind="policy-iteration")
-    assert named.points() == [(rate, rate) for rate in (0.01, 0.03, 0.1, 0.3)]
+    assert named.points(WORLD, named.entrants[0]) == [(rate, rate) for rate in (0.01, 0.03, 0.1, 0.3)]
     value, law = (named.spec(WORLD, who, 0.1, 0.1).learner for who in named.entrants)
     assert (value.alpha, value.beta, value.predictor.hidden) == (0.1, 0.1, (30,))
     assert (law.alpha, law.beta, law.predictor.hidden, law.atoms) == (0.1, 0.1, (50,), 30)
     assert (law.iteration.capacity, law.iteration.batch, law.control) == (10_000, 8, None)
     given = replace(named, beta=0.5, atoms=11)
-    assert given.points() == [(rate, 0.5) for rate in (0.01, 0.03, 0.1, 0.3)]
+    assert given.points(WORLD, given.entrants[0]) == [(rate, 0.5) for rate in (0.01, 0.03, 0.1, 0.3)]
     assert given.spec(WORLD, given.entrants[1], 0.1, 0.5).learner.atoms == 11
 
 
 def test_agents_are_searched_over_rates_at_one_beta():
     made = experiment(DQN, alpha=None)
-    assert made.points() == [(rate, 0.01) for rate in (2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3)]
+    assert made.points(WORLD, DQN) == [(rate, 0.01) for rate in (2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3)]
     edge = {pair: Choice((4e-3, 0.01)) for pair in made.pairs()}
-    assert made.wider(edge).points()[-1] == (8e-3, 0.01)
+    assert made.wider(edge).points(WORLD, DQN)[-1] == (8e-3, 0.01)
     assert made.wider({pair: Choice((1e-3, 0.01)) for pair in made.pairs()}) == made
 
 
@@ -181,7 +181,7 @@ def test_where_every_rate_has_lost_lanes_the_fewest_decide():
     finals = {1e-3: [5.0, -np.inf, -np.inf], 2e-3: [1.0, 2.0, -np.inf], 4e-3: [3.0, 1.0, -np.inf]}
     made = experiment(DQN, alpha=None, sweep_seeds=3)
     with Store(":memory:") as store:
-        for rate, beta in made.points():
+        for rate, beta in made.points(WORLD, DQN):
             spec, values = made.spec(WORLD, DQN, rate, beta, sweep=True), finals.get(rate, [0.0, -np.inf, -np.inf])
             rows = []
             for seed, value in enumerate(values):
@@ -209,7 +209,8 @@ def test_an_agent_whose_lanes_all_diverged_is_in_the_report(tmp_path):
     found = json.loads(done.stdout)
     lost = found["problems"]["cartpole-v0"]["greedy_gq(eta=0.5)"]
     assert (lost["diverged"], lost["sd"], lost["stable"]) == (3, None, False)
-    assert "3 of 3 lanes of greedy_gq(eta=0.5) on cartpole-v0 diverged." in found["answer"]
+    words = "greedy_gq(eta=0.5) on cartpole-v0 diverges at every step size tried (2 settings), in all 3 seeds"
+    assert any(line.startswith(words) for line in found["answer"])
     assert any("3 seeds can't decide 1 test, whatever they show" in line for line in found["answer"])
     assert "can't decide" in done.stderr
     assert "Warning" not in done.stderr
@@ -298,7 +299,8 @@ def test_a_run_in_a_world_and_the_worlds_themselves(tmp_path):
 
 
 def test_the_words_say_what_the_seeds_can_not_tell():
-    lines = answer(met(earning([1, 2, 3]), earning([3, 2, 1], C51)))
+    found = met(earning([1, 2, 3]), earning([3, 2, 1], C51))
+    lines = [*answer(found), *details(found)]
     assert any("3 seeds can't decide 1 test" in line for line in lines)
     assert any("C51 is not told apart from DQN on cartpole-v0" in line for line in lines)
     assert any("median return over the last fifth of the steps (300): DQN 2, C51 2" in line for line in lines)

@@ -121,7 +121,7 @@ def test_a_pointer_on_a_panel_reads_the_values_of_the_curves_that_are_shown(brow
 
     opened(browser, report)
     assert said(browser) == []
-    svg = browser.find_element(By.CSS_SELECTOR, ".panel svg")
+    svg = browser.find_element(By.CSS_SELECTOR, "section .panel svg")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", svg)
     right = svg.size["width"] // 2 - 12  # close to the last checkpoint
     ActionChains(browser).move_to_element_with_offset(svg, right, 0).perform()
