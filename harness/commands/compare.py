@@ -18,6 +18,7 @@ import numpy as np
 import typer
 
 from dgtd.harness.commands.carry_out import carried_out, progress
+from dgtd.harness.commands.command import SEVERAL
 from dgtd.harness.commands.options import (
     INTERRUPTED,
     ActingOptions,
@@ -56,11 +57,9 @@ OutFolder = path_option("--out", "Folder for report.html, compare.json and figur
 def compare(
     where: Where,
     acting: ActingOptions,
-    problems: str = typer.Option(PROBLEMS, help="Problems, or worlds as in cartpole-v1, separated by commas."),
-    rules: str = typer.Option(
-        RULES, help="Names, or path/to/file.py:function, separated by commas. In a world also dqn, c51."
-    ),
-    targets: str = typer.Option("value,cdf", help="value, cdf (the distributional form), or both."),
+    problems: str = typer.Option(PROBLEMS, metavar=SEVERAL, help="Problems, or worlds."),
+    rules: str = typer.Option(RULES, metavar=SEVERAL, help="Or file.py:function; in a world also dqn, c51."),
+    targets: str = typer.Option("value,cdf", metavar=SEVERAL, help="value, cdf (distributional), or both."),
     seeds: int = typer.Option(30, help="Paired seeds: 0 … n − 1."),
     steps: int = typer.Option(50_000, help="Steps per lane."),
     alpha: float | None = typer.Option(None, help="Step size of θ for all; without it a sweep chooses."),
@@ -79,7 +78,7 @@ def compare(
         None, help="In a world: agent, or policy-iteration (with replay); or a trainer's name."
     ),
     threshold: float | None = typer.Option(
-        None, help="In a world: count the steps to this return. Otherwise: half-way to what the best agent earns."
+        None, help="Count the steps to this return. Otherwise: half-way to what the best agent earns."
     ),
     matters: str = typer.Option("2%", help="A smaller difference is too small to matter."),
     until_decided: bool = typer.Option(

@@ -9,8 +9,9 @@ import typer
 
 from dgtd.algorithms.rules import FAMILIES, RULES
 from dgtd.algorithms.streams import generator, lane_streams
+from dgtd.harness.commands.command import Command
 from dgtd.harness.commands.options import path_option
-from dgtd.harness.commands.output import AsJson, Command, print_json, print_table, say, short, tell, tell_complaints
+from dgtd.harness.commands.output import AsJson, print_json, print_table, say, short, tell, tell_complaints
 from dgtd.harness.judging.conformance import examine, examine_problem
 from dgtd.harness.oracle.objectives import facts_of
 from dgtd.harness.places.world import WorldInfo, find_world, known_worlds

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from dgtd.harness.commands.output import Command
+from dgtd.harness.commands.command import Command
 
 # name → (what it is in its module, its one line of help). A Typer has commands of its own.
 COMMANDS = {

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import typer
 
-from dgtd.harness.commands.output import Command, say
+from dgtd.harness.commands.command import Command
+from dgtd.harness.commands.output import say
 
 app = typer.Typer(help="A rule, problem, world, trainer or suite to start from.", no_args_is_help=True)
 TEMPLATES = Path(__file__).parents[1] / "templates"

@@ -64,16 +64,16 @@ class Where:
 class ActingOptions:
     """How a learner acts in a world, where it is not as its kind does: options of `run` and `compare`."""
 
-    gamma: float | None = typer.Option(None, help="In a world: the discount.")
-    range: str | None = typer.Option(None, help="In a world: where returns lie, for the atoms of laws, as in -10,20.")
-    explore: str | None = typer.Option(None, help="In a world: ε at first and at last, as in 0.1,0.02.")
-    explore_steps: int | None = typer.Option(None, help="In a world: steps until ε is at its last.")
-    batch: int | None = typer.Option(None, help="In a world: transitions per update.")
+    gamma: float | None = typer.Option(None, help="The discount.")
+    range: str | None = typer.Option(None, help="Where returns lie, for the atoms of laws, as in -10,20.")
+    explore: str | None = typer.Option(None, help="ε at first and at last, as in 0.1,0.02.")
+    explore_steps: int | None = typer.Option(None, help="Steps until ε is at its last.")
+    batch: int | None = typer.Option(None, help="Transitions per update.")
     every: int | None = typer.Option(None, help="Agents: steps between two updates.")
     begin: int | None = typer.Option(None, help="Agents: steps before the first update.")
-    capacity: int | None = typer.Option(None, help="In a world: transitions that the replay keeps.")
+    capacity: int | None = typer.Option(None, help="Transitions that the replay keeps.")
     states: str | None = typer.Option(
-        None, help="In a world: where laws are kept, as in '0,0,0.1,0;0,0,-0.1,0'. Otherwise: where all is 0."
+        None, help="Where laws are kept, as in '0,0,0.1,0;0,0,-0.1,0'. Otherwise: where all is 0."
     )
 
     @property

@@ -26,17 +26,15 @@ PIPED = 140  # columns of a table that goes into a file or a pipe, if COLUMNS sa
 _stdout: list[TextIO] = []
 
 
-class Command(typer.core.TyperCommand):
-    """A command whose own words alone go to stdout: what a rule file or a plug-in prints goes to stderr."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run it."""
-        _stdout.append(sys.stdout)
-        try:
-            with contextlib.redirect_stdout(sys.stderr):
-                return super().invoke(ctx)
-        finally:
-            _stdout.pop()
+@contextmanager
+def own_stdout() -> Iterator[None]:
+    """What stdout is now is where `say` and the others print: whatever else prints there is redirected."""
+    _stdout.append(sys.stdout)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _stdout.pop()
 
 
 def stdout() -> TextIO:

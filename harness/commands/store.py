@@ -4,8 +4,9 @@ from pathlib import Path
 
 import typer
 
+from dgtd.harness.commands.command import Command
 from dgtd.harness.commands.options import StorePath
-from dgtd.harness.commands.output import AsJson, Command, counted, open_to_read, print_json, say
+from dgtd.harness.commands.output import AsJson, counted, open_to_read, print_json, say
 from dgtd.harness.runs.checkpoints import Checkpoints
 from dgtd.harness.runs.database import SCHEMA, size_of
 

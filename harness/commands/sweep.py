@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from dgtd.harness.commands.carry_out import carried_out
+from dgtd.harness.commands.command import SEVERAL
 from dgtd.harness.commands.compare import grid, search, split
 from dgtd.harness.commands.exact_sweep import exact_sweep
 from dgtd.harness.commands.exact_sweep import zone_map as draw_map
@@ -27,9 +28,9 @@ ZoneMap = path_option("--map", "Of --exact: draw where rules are stable, heavy-t
 @runs_lanes
 def sweep(
     where: Where,
-    problem: str = typer.Option(..., help="A problem, as in 'boyan'; several, with commas, for --map."),
-    rule: str = typer.Option(..., help="A rule: a name, or path/to/file.py:function; several for --map."),
-    target: str = typer.Option("value", help="value, or cdf for the distributional form."),
+    problem: str = typer.Option(..., metavar=SEVERAL, help="A problem, as in 'boyan'; several for --map."),
+    rule: str = typer.Option(..., metavar=SEVERAL, help="A rule, or file.py:function; several for --map."),
+    target: str = typer.Option("value", metavar=SEVERAL, help="value, or cdf for the distributional form."),
     alphas: str | None = typer.Option(None, help="α, separated by commas."),
     ratios: str | None = typer.Option(None, help="β/α, separated by commas."),
     seeds: int = typer.Option(30, help="Fresh seeds for the final numbers."),
