@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import typer
 
-from dgtd.algorithms.names import unknown
 from dgtd.algorithms.targets import CdfTarget, target_class
 from dgtd.harness.commands.options import StorePath, path_option
-from dgtd.harness.commands.output import check_file, open_to_read, say, stdout
+from dgtd.harness.commands.output import check_file, of_names, open_to_read, say, stdout
 from dgtd.harness.experiment.comparison import ALPHA, NAMES
 from dgtd.harness.experiment.search import SWEEP_SEED
 from dgtd.harness.judging.statistics import median_interval
@@ -53,12 +52,11 @@ def export(
     check_file("out", out)
     with open_to_read(store) as results:
         runs = results.runs()
-    _check_filters(runs, problem=problem, rule=rule)
+    kept = {run["run"] for run in of_names(runs, problem=problem, rule=rule) if purpose in (None, _purpose(run))}
     with open_to_read(store) as results:
 
         def keep(run: dict[str, Any]) -> bool:
-            here = problem in (None, run["problem"]) and rule in (None, run["rule"])
-            return here and purpose in (None, _purpose(run))
+            return run["run"] in kept
 
         rows: Iterable[dict[str, Any]] = (row | {"purpose": _purpose(row)} for row in results.rows() if keep(row))
         if curves or laws:
@@ -69,14 +67,6 @@ def export(
             _write(_latex(list(rows)), out)
         else:
             _write_parquet(rows, out)
-
-
-def _check_filters(runs: list[dict[str, Any]], **filters: str | None) -> None:
-    """A name that no run has is a mistake, not an empty table."""
-    for name, value in filters.items():
-        there = sorted({str(run[name]) for run in runs})
-        if value is not None and value not in there:
-            raise unknown(f"{name} in the store", value, there)
 
 
 def _purpose(run: dict[str, Any]) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +110,17 @@ def numbers(name: str, text: str, count: int = 0) -> tuple[float, ...]:
         many = {0: "numbers separated by commas", 2: "two numbers separated by a comma"}[count]
         raise ValueError(f"{name} must be {many}, got {text!r}")
     return found
+
+
+def moment(name: str, text: str) -> datetime:
+    """A date, of this place's clock unless it says another, or an age: s, m, h, d or w ago. In UTC."""
+    try:
+        if age := re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip()):
+            unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[age[2]]
+            return datetime.now(UTC) - timedelta(**{unit: float(age[1])})
+        return datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{name} must be a date, as in 2026-05-31, or an age, as in 2h or 3d, got {text!r}") from None
 
 
 def runs_lanes(command: Callable[..., Any]) -> Callable[..., Any]:

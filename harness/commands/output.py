@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from dgtd.algorithms.names import unknown
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -145,6 +147,15 @@ def open_to_read(path: Path) -> Iterator[Store]:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             words = f"{type(error).__name__}: {error}"
             raise StoreError(f"store {str(path)!r} holds a run that can't be read ({words})") from error
+
+
+def of_names(runs: list[dict[str, Any]], **filters: str | None) -> list[dict[str, Any]]:
+    """The runs whose columns have these values, where one is given; one that no run has is a mistake."""
+    for name, value in filters.items():
+        there = sorted({str(run[name]) for run in runs})
+        if value is not None and value not in there:
+            raise unknown(f"{name} in the store", value, there)
+    return [run for run in runs if all(value in (None, run[name]) for name, value in filters.items())]
 
 
 def check_file(name: str, path: Path | None) -> None:

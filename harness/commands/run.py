@@ -17,10 +17,12 @@ from dgtd.harness.commands.options import (
     PredictorText,
     StorePath,
     Where,
+    moment,
     runs_lanes,
 )
 from dgtd.harness.commands.output import (
     AsJson,
+    of_names,
     open_store,
     open_to_read,
     print_json,
@@ -157,10 +159,18 @@ def _print(found: dict[str, Any], already: int, expected: int) -> None:
     say(f"{found['microseconds_per_step']:.3g} µs per lane-step; {already} of {expected} cohorts were stored already")
 
 
-def runs(store: Path = StorePath, as_json: bool = AsJson) -> None:
+def runs(
+    problem: str | None = typer.Option(None, help="Only runs on this problem."),
+    rule: str | None = typer.Option(None, help="Only runs of this rule."),
+    since: str | None = typer.Option(None, help="Only runs first stored since a date, or an age as in 2h or 3d."),
+    store: Path = StorePath,
+    as_json: bool = AsJson,
+) -> None:
     """Every stored run, and how its lanes ended."""
+    start = "" if since is None else moment("since", since).isoformat()
     with open_to_read(store) as results:
-        found = results.runs()
+        every = results.runs()
+    found = [each for each in of_names(every, problem=problem, rule=rule) if each["created"] >= start]
     if as_json:
         print_json(found)
         return

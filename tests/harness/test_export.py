@@ -2,9 +2,12 @@
 
 import csv
 import io
+import json
 import re
+import shutil
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -120,6 +123,65 @@ def test_a_latex_table_has_a_line_per_reported_run(store):
 def test_a_wrong_filter_is_one_line(store, words, says):
     done = dgtd("export", "--store", str(store), *words)
     assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+# ---------------------------------------------------------------------- dgtd runs
+
+
+def listed(store, *words):
+    done = dgtd("runs", "--store", str(store), "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return {run["run"] for run in json.loads(done.stdout)}
+
+
+def test_runs_are_filtered_by_problem_rule_and_age(store, tmp_path):
+    path = tmp_path / "s.sqlite"
+    shutil.copy(store, path)
+    of = {"sweep": run_hash(SWEEP), "reported": run_hash(REPORTED), "law": run_hash(LAW)}
+    now = datetime.now(UTC)
+    ages = {"sweep": timedelta(hours=1), "reported": timedelta(hours=5), "law": timedelta(days=4)}
+    with closing(sqlite3.connect(path)) as made, made:
+        for name, age in ages.items():
+            when = (now - age).isoformat(timespec="seconds")
+            made.execute("UPDATE runs SET created = ? WHERE hash = ?", [when, of[name]])
+    day = (now - timedelta(days=2)).date().isoformat()
+    for words, names in (
+        ([], ["sweep", "reported", "law"]),
+        (["--problem", "baird"], ["sweep", "reported", "law"]),
+        (["--rule", "tdc"], ["law"]),
+        (["--rules", "gtd2"], ["sweep", "reported"]),
+        (["--since", "2h"], ["sweep"]),
+        (["--since", "90m", "--rule", "tdc"], []),
+        (["--since", "0.5d"], ["sweep", "reported"]),
+        (["--since", "3d"], ["sweep", "reported"]),
+        (["--since", "1w"], ["sweep", "reported", "law"]),
+        (["--since", day], ["sweep", "reported"]),
+        (["--since", (now - timedelta(hours=2)).isoformat()], ["sweep"]),
+    ):
+        assert listed(path, *words) == {of[name] for name in names}, words
+    plain = dgtd("runs", "--store", str(path), "--rule", "tdc").stdout
+    assert of["law"] in plain
+    assert of["reported"] not in plain
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--since", "yesterday"], "since must be a date, as in 2026-05-31, or an age, as in 2h or 3d"),
+        (["--since", "3y"], "got '3y'"),
+        (["--since", "-2h"], "got '-2h'"),
+        (["--since", ""], "got ''"),
+        (["--since", "9999999999999d"], "got '9999999999999d'"),
+        (["--since", "2026-13-01"], "got '2026-13-01'"),
+        (["--problem", "bairt"], "no problem in the store 'bairt'; did you mean 'baird'?"),
+        (["--rule", "gtd3"], "no rule in the store 'gtd3'; did you mean 'gtd2'?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_filter_of_runs_is_one_line(store, words, says):
+    done = dgtd("runs", "--store", str(store), *words)
+    assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
 
