@@ -75,6 +75,7 @@ COMMANDS = [
     ("new", "rule", "own"),
     ("new", "problem", "house"),
     ("new", "suite", "peace"),
+    ("new", "benchmark", "pace"),
     ("gate", "no-such-commit"),
 ]
 # The script, as an interpreter begins it that has imported other people's packages before.

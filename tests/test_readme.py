@@ -69,6 +69,7 @@ HOW: dict[str, list[str] | Elsewhere] = {
         "dgtd rule check own.py:own", "dgtd problem check two_state", "dgtd suite check contraction",
     ],
     "dgtd gate main~5": Elsewhere("tests/harness/asv/test_gate.py", "test_every_outcome_has_its_own_code_and_words"),
+    "dgtd new benchmark mine": ["dgtd new benchmark mine"],
     "dgtd compare": Elsewhere("tests/harness/experiment/test_compare.py", "test_json_has_every_number"),
     "pytest --pyargs dgtd.suites": Elsewhere("tests/suites/test_ledger.py", "test_pytest_collects_one_test_a_claim"),
 }  # fmt: skip

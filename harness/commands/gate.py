@@ -1,6 +1,7 @@
 """`dgtd gate`: is one commit slower than another, or does it cost more?"""
 
 import contextlib
+from pathlib import Path
 
 import typer
 
@@ -17,6 +18,8 @@ def gate(
     """Measure two commits of the repository in this folder by asv, in turns: a code for every outcome."""
     if factor is not None and not factor > 1:
         raise ValueError(f"factor must exceed 1, got {factor:g}")
+    if not Path("asv.conf.json").is_file():
+        raise ValueError("no asv.conf.json in this folder: `dgtd new benchmark NAME` sets asv up for a rule of yours")
     with contextlib.redirect_stdout(stdout()):
         return run(base, head, factor or FACTOR, bench)
 

@@ -9,7 +9,7 @@ from dgtd.harness.commands.command import Command
 
 # name → (what it is in its module, its one line of help). A Typer has commands of its own.
 COMMANDS = {
-    "new": ("app", "A rule, problem, trainer or suite to start from."),
+    "new": ("app", "A rule, problem, world, trainer, suite or benchmark to start from."),
     "problem": ("problems", "Problems: finite MDPs with features, policies and exact values."),
     "rule": ("rules", "Rules."),
     "store": ("app", "The file that results live in."),
