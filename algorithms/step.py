@@ -8,6 +8,7 @@ So J(x)ᵀp, J(x')ᵀTᵀt, the curvature Σ_j q_j ∇²f_j(x)w and J(x)ᵀq com
 All that is in fast/ takes these steps in less time; tests/algorithms/test_step.py holds it to them.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ from torch.func import grad, jvp
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.targets import Shift
 
+# At its first directional derivative torch compiles parts of itself by torch.jit, and warns of that.
+warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning, r"torch\.")
 Parameters = dict[str, Tensor]
 Parts = tuple[Tensor, ...]  # δ, u and the three cotangents of a step, or a number that is not finite if they are not
 
