@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from inspect import signature
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from dgtd.algorithms.names import unknown
 from dgtd.comparing import Result, compare, compare_in
-from dgtd.given import AnyProblem, AnyRule, place_of, rule_of, where_of
+from dgtd.given import HERE, AnyProblem, AnyRule, place_of, rule_of, where_of
 from dgtd.harness.commands.carry_out import carried_out
 from dgtd.harness.commands.output import open_store
 from dgtd.harness.experiment.search import learner, run_spec
@@ -26,6 +27,7 @@ from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.predictors import parse
 from dgtd.harness.runs.rule_files import resolve
 from dgtd.harness.runs.spec import Request, StepSchedule, log_times
+from dgtd.harness.runs.trainers.trainer import trainer_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +69,7 @@ def run(
         schedule=StepSchedule(schedule), cohort=min(10, seeds) if acts else None,
     )  # fmt: skip
     spec = run_spec(name, made, index(steps), index(seed))
+    trainer_of(spec)  # what can't run is said before there is a store
     with open_store(place.store) as store:
         if not carried_out(ref.name, [Request(spec, seeds)], store, place):
             raise KeyboardInterrupt
@@ -160,17 +163,21 @@ def suite(
     1 PASS
     """
     place = where_of([] if rule is None else [rule], **where)
-    judged = None if rule is None else resolve(rule_of(rule))
+    ref = None if rule is None else rule_of(rule)
+    judged = None if ref is None else resolve(ref)
     every = collect(name, judged, profile)
     claims = [each for each in every if each.id.startswith(claim)]
     if not claims:
         raise unknown("claim", claim, [each.id for each in every])
     with open_store(place.store) as store:
-        text = rule if isinstance(rule, str) else None
         workshop = Workshop(store, place.make, place.timeout)
+        text = None if ref is None else f"{ref.path}:{ref.function}" if ref.files else ref.name
         entries = judge(claims, setting_for(judged, profile, seed), text, workshop, judged)
     if len(entries) < len(claims):
         raise KeyboardInterrupt
+    if ref is not None and ref.path == HERE:
+        none = f"none: rule {ref.name!r} is a function of this process; as 'file.py:name' it has a command"
+        entries = [replace(each, command=none) for each in entries]
     return Ledger(entries)
 
 

@@ -45,6 +45,8 @@ def rule_of(given: AnyRule) -> FileRef:
         return named(given)
     if isinstance(given, partial) or not callable(given):
         raise ValueError(f"rule must be a name or a function of (delta, u, rho), got {given!r}")
+    if isinstance(given, Rule) and _from_file(given):
+        return reference_of(given)
     made = given if isinstance(given, Rule) else rule(given)
     if not isinstance(made.function, FunctionType):
         return reference_of(made)

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.modules.dropout import _DropoutNd
 
 from dgtd.algorithms.checks import Floats, at_least, finite, integers, shape, within
 from dgtd.algorithms.fast.module import ModuleEngine
@@ -18,6 +16,7 @@ from dgtd.algorithms.names import look_up
 from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.targets import Target, ValueTarget
 from dgtd.given import AnyRule, rule_of
+from dgtd.harness.runs.predictors import check_network
 from dgtd.harness.runs.rule_files import resolve
 from dgtd.updates import Given, updates_for
 
@@ -39,12 +38,6 @@ class Learner:
     def __init__(self, rule: AnyRule, network: torch.nn.Module, target: Target | None = None, actions: int = 1) -> None:
         if not isinstance(network, torch.nn.Module):
             raise ValueError(f"network must be a torch.nn.Module, got {type(network).__name__}")
-        for part in network.modules():
-            if isinstance(part, _BatchNorm | _DropoutNd):
-                raise ValueError(
-                    f"network has {type(part).__name__}, which is no function of one input and the weights: "
-                    "write LayerNorm for BatchNorm, and nothing for Dropout"
-                )
         if not all(part.requires_grad for part in network.parameters()) or not list(network.parameters()):
             raise ValueError(
                 "network must have parameters, and all of them must require a gradient: every one is learned"
@@ -75,9 +68,11 @@ class Learner:
 
     def predict(self, x: ArrayLike) -> Floats:
         """The value at inputs x [B, …]: of a return distribution, its mean."""
-        theta = {name: part[None] for name, part in self.state_dict()["theta"].items()}
+        theta, given = {name: part[None] for name, part in self.state_dict()["theta"].items()}, finite("x", x)
+        if len(given):
+            self._check_network(given)
         with torch.no_grad():
-            found = self.engine.predict_all(theta, torch.as_tensor(finite("x", x)))[0]
+            found = self.engine.predict_all(theta, torch.as_tensor(given))[0]
         return np.asarray(self.target.mean(found.numpy()))
 
     def state_dict(self) -> dict[str, Any]:
@@ -120,8 +115,7 @@ class Learner:
         if self.actions > 1 and acts[0] is None:
             raise ValueError(f"transitions must have 'action' when actions={self.actions}")
         if not self._fits:
-            self._check_outputs(x[:1])
-            self._fits = True
+            self._check_network(x)
         return Given(x, x_next, reward, gamma, rho, *acts)
 
     def _actions(self, name: str, given: Any, expected: tuple[int, ...]) -> Any:
@@ -132,16 +126,9 @@ class Learner:
         within(name, found, 0, self.actions - 1)
         return found
 
-    def _check_outputs(self, x: Floats) -> None:
-        with torch.no_grad():
-            try:
-                got = tuple(self.engine.module(torch.as_tensor(x)).shape)
-            except RuntimeError as error:
-                raise ValueError(f"network must take x of shape {list(x.shape)}: {error}") from None
-        if got != (len(x), self.outputs):
-            raise ValueError(
-                f"network must give {self.outputs} outputs for this target, got shape {list(got)} for {len(x)} inputs"
-            )
+    def _check_network(self, x: Floats) -> None:
+        check_network(self.engine.module, "network", torch.as_tensor(x[[0, 0]]), self.outputs)
+        self._fits = True
 
 
 def learn(

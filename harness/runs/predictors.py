@@ -145,17 +145,36 @@ def _checked(module: Any, name: str, inputs: int, outputs: int) -> torch.nn.Modu
     if not isinstance(module, torch.nn.Module):
         raise ValueError(f"predictor {name!r} must return a torch.nn.Module, got {type(module).__name__}")
     module = module.double()
-    with torch.no_grad(), answering(f"predictor {name!r}"):
-        try:
-            got = tuple(module(torch.zeros(2, inputs, dtype=torch.float64)).shape)
-        except (RuntimeError, ValueError) as error:
-            line = (str(error).splitlines() or [""])[0]
-            raise ValueError(f"predictor {name!r} can't take {inputs} inputs: {line}") from None
     if not any(part.requires_grad for part in module.parameters()):
         raise ValueError(f"predictor {name!r} has no parameters that could learn")
-    if got != (2, outputs):
-        raise ValueError(f"predictor {name!r} must give {outputs} outputs for this target, got shape {list(got)}")
+    with answering(f"predictor {name!r}"):
+        check_network(module, f"predictor {name!r}", torch.zeros(2, inputs, dtype=torch.float64), outputs)
     return module
+
+
+def check_network(module: torch.nn.Module, who: str, x: torch.Tensor, outputs: int) -> None:
+    """ValueError, in words, unless it is a function of its weights and of each row of x [2, …] alone, and fits."""
+    import torch
+    from torch.nn.modules import batchnorm, dropout
+
+    for part in module.modules():
+        if isinstance(part, batchnorm._BatchNorm | dropout._DropoutNd):
+            raise ValueError(
+                f"{who} has {type(part).__name__}, which is no function of one input and the weights: "
+                "write LayerNorm for BatchNorm, and nothing for Dropout"
+            )
+    for rows in (x, x[:1]):  # one row alone: what drops dimensions of size 1 is seen there
+        try:
+            with torch.no_grad():
+                got = list(module(rows).shape)
+        except (RuntimeError, ValueError) as error:
+            line = (str(error).splitlines() or [""])[0]
+            raise ValueError(f"{who} can't take {' × '.join(map(str, x.shape[1:]))} inputs: {line}") from None
+        if got != [len(rows), outputs]:
+            raise ValueError(
+                f"{who} must give {outputs} outputs for this target, got shape {got} "
+                f"and not {[len(rows), outputs]} for {len(rows)} inputs"
+            )
 
 
 def named(text: str) -> FileRef:

@@ -6,6 +6,7 @@ reference carries, wherever it is, and never an older version from a cache of Py
 
 from __future__ import annotations
 
+import ast
 import linecache
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -149,7 +150,7 @@ def _run_source(ref: FileRef) -> dict[str, Any]:
     try:
         if "\0" in source:  # Pythons before 3.11.4 call it no SyntaxError
             raise SyntaxError("source code cannot contain null bytes")
-        _execute(f"{path}#{mark}", source, scope)
+        _execute(f"{path}#{mark}", source, scope, ref.function)
     except SyntaxError as error:
         file = (error.filename or ref.path).split("#")[0]
         raise ValueError(f"file {file!r} is not Python: {error.msg} in line {error.lineno}") from None
@@ -160,10 +161,18 @@ def _run_source(ref: FileRef) -> dict[str, Any]:
     return scope
 
 
-def _execute(name: str, source: str, scope: dict[str, Any]) -> None:
-    """Run source under a name of its own, so that tracebacks and inspect.getsource show the user's lines."""
+def _execute(name: str, source: str, scope: dict[str, Any], wanted: str = "") -> None:
+    """Run source under a name of its own, so that tracebacks and inspect.getsource show the user's lines.
+
+    wanted   the rule that is asked for: another one of the file may be wrong
+    """
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    exec(compile(source, name, "exec"), scope)
+    for part in ast.parse(source, name).body:
+        try:
+            exec(compile(ast.Module([part], []), name, "exec"), scope)
+        except (ValueError, TypeError):
+            if not (wanted and isinstance(part, ast.FunctionDef) and part.name != wanted):
+                raise
 
 
 # ---------------------------------------------------------------------- files that a rule file imports

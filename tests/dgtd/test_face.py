@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import shlex
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ import pytest
 import dgtd
 from dgtd import calls, comparing
 from dgtd.harness.oracle.problem import Problem
+from dgtd.harness.runs.rule_files import reference, resolve
+from dgtd.harness.runs.store import Store
 from tests import forked
 from tests.harness.test_cli import ROOT
 from tests.harness.test_cli import dgtd as command
@@ -194,6 +197,88 @@ def test_a_world_has_the_command_lines_steps(here):
     assert result.comparison.experiment.points(*pair) == [(1e-3, 0.01)]
     with pytest.raises(ValueError, match="ratios are those of step sizes on finite problems"):
         dgtd.compare("dqn", "cartpole-v0", alphas=[1e-3], ratios=[1.0], steps=60, seeds=2, **here)
+
+
+TWO = """
+from dgtd import Cotangents, rule
+
+@rule
+def broken(delta, u, rho):
+    return Cotangents(-rho * delta, rho * u)
+
+@rule
+def branching(delta, u, rho):
+    if delta > 0:
+        return Cotangents(-rho * delta, rho * u, rho * delta - u)
+    return Cotangents(-rho * delta, rho * u, rho * delta - u)
+
+@rule
+def fine(delta, u, rho):
+    return Cotangents(-rho * delta, rho * u, rho * delta - u)
+"""
+
+
+@pytest.fixture
+def two(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.py").write_text(TWO)
+    return tmp_path
+
+
+def test_a_file_with_a_wrong_rule_still_gives_its_others(two, here):
+    assert len(dgtd.run("two.py:fine", "two_state", 0.1, steps=20, seeds=2, **here).times)
+    for name, says in (("broken", "missing 1 required positional argument"), ("branching", "branches on 'delta'")):
+        with pytest.raises(ValueError, match=says):
+            dgtd.run(f"two.py:{name}", "two_state", 0.1, **here)
+    with pytest.raises(ValueError, match=r"no function in two\.py 'fin'; did you mean 'fine'"):
+        dgtd.run("two.py:fin", "two_state", 0.1, **here)
+
+
+def test_what_repeats_a_judgement_names_the_rule(two):
+    from dgtd.algorithms import rules
+
+    loaded = resolve(reference("two.py:fine"))
+    for given, name in (
+        ("td", "td"), (rules.tdc, "tdc"), ("greedy_gq(0.5)", "greedy_gq(eta=0.5)"), ("two.py:fine", "two.py:fine"),
+        (loaded, "two.py:fine"),
+    ):  # fmt: skip
+        (first, *_) = dgtd.suite("contraction", given, claim="contraction/kl", executor="in-process", store=":memory:")
+        assert shlex.split(first.command)[-2:] == ["--rule", name]
+    (first, *_) = dgtd.suite("contraction", mine, claim="contraction/kl", executor="in-process", store=":memory:")
+    assert first.command == "none: rule 'mine' is a function of this process; as 'file.py:name' it has a command"
+    told = dgtd.explain("contraction/kl", mine, executor="in-process", store=":memory:")
+    assert told["command"] == first.command
+
+
+def test_a_rule_of_a_file_is_the_same_run_as_a_name_and_as_an_object(two, here):
+    objects = [
+        dgtd.run(each, "two_state", 0.1, steps=20, seeds=2, **here)
+        for each in ("two.py:fine", resolve(reference("two.py:fine")))
+    ]
+    assert np.array_equal(*(each.curves for each in objects))
+    with Store(here["store"]) as store:
+        assert len(store.runs()) == 1
+
+
+NET = """
+from torch import nn
+def drop(i, o): return nn.Sequential(nn.Linear(i, 4), nn.Dropout(), nn.Linear(4, o))
+def norm(i, o): return nn.Sequential(nn.Linear(i, 4), nn.BatchNorm1d(4), nn.Linear(4, o))
+class flat(nn.Linear):
+    def forward(self, x): return super().forward(x).squeeze()
+"""
+
+
+@pytest.mark.parametrize(("rule", "problem"), [("gtd2", "two_state"), ("dqn", "cartpole-v0")])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("drop", "nothing for Dropout"), ("norm", "write LayerNorm for BatchNorm"), ("flat", "must give . outputs")],
+)
+def test_networks_that_do_not_fit_are_refused_before_any_step(two, here, rule, problem, name, says):
+    (two / "net.py").write_text(NET)
+    with pytest.raises(ValueError, match=says):
+        dgtd.run(rule, problem, 0.1, predictor=f"net.py:{name}", steps=20, seeds=2, **here)
+    assert not here["store"].exists()
 
 
 @pytest.mark.slow

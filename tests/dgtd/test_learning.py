@@ -98,6 +98,40 @@ def test_a_network_that_is_no_function_of_its_weights_is_refused(network, says):
         dgtd.learn("gtd2", network, table(), 0.1, 0.1)
 
 
+class Flat(torch.nn.Module):
+    """A value per row, [B] where [B, 1] is meant: in three ways, two of which look right for some B."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.inner, self.way = torch.nn.Linear(3, 1), way
+
+    def forward(self, x):
+        return self.way(self.inner(x))
+
+
+@pytest.mark.parametrize("batch", [1, 2, 40])
+@pytest.mark.parametrize(
+    ("way", "shape"),
+    [
+        (lambda y: y.squeeze(-1), r"\[2\] and not \[2, 1\] for 2 inputs"),
+        (lambda y: y.squeeze(), r"\[2\] and not \[2, 1\] for 2 inputs"),
+        (lambda y: y.reshape(1, -1), r"\[1, 2\] and not \[2, 1\] for 2 inputs"),
+        (lambda y: y if len(y) > 1 else y[0], r"\[1\] and not \[1, 1\] for 1 inputs"),
+    ],
+    ids=["last", "all", "row", "one alone"],
+)
+def test_a_network_without_a_column_of_outputs_is_refused_at_every_batch(way, shape, batch):
+    with pytest.raises(ValueError, match=f"network must give 1 outputs for this target, got shape {shape}"):
+        dgtd.learn("gtd2", Flat(way), table(), 0.1, 0.1, batch=batch)
+
+
+def test_a_prediction_from_other_inputs_names_them():
+    learner = dgtd.learn("gtd2", linear(), table(), 0.1, 0.1)
+    with pytest.raises(ValueError, match="network can't take 2 inputs"):
+        learner.predict(np.ones((1, 2)))
+    assert learner.predict(np.ones((0, 3))).shape == (0,)
+
+
 def test_transitions_without_a_part_name_it():
     with pytest.raises(ValueError, match="must have 'gamma'"):
         dgtd.learn("gtd2", linear(), [{"x": [[1.0]], "reward": [0.0], "x_next": [[1.0]]}], 0.1, 0.1)
