@@ -12,10 +12,11 @@ import numpy as np
 
 from dgtd.algorithms.names import unknown
 from dgtd.comparing import Result, compare, compare_in
-from dgtd.given import HERE, AnyProblem, AnyRule, place_of, rule_of, where_of
+from dgtd.given import HERE, AnyProblem, AnyRule, check_call, checked, place_of, rule_of, where_of
 from dgtd.harness.commands.carry_out import carried_out
 from dgtd.harness.commands.output import open_store
 from dgtd.harness.experiment.search import learner, run_spec
+from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.ledger import Entry, Workshop, collect, counts, judge, setting_for, suite_and_claim
 from dgtd.harness.oracle.certificates import Certificate
 from dgtd.harness.oracle.certificates import certify as certificate
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@checked
 def problem(name: str) -> Problem:
     """A problem by name, as in 'baird' or 'random_mdp(states=20)': its `mdp` has P, R, d, v, A, b, C and all else.
 
@@ -43,11 +45,13 @@ def problem(name: str) -> Problem:
     return find_problem(name)
 
 
+@checked
 def world(name: str) -> WorldInfo:
     """A world by name, as in 'cartpole-v1' or 'gym:Acrobot-v1'."""
     return find_world(name)
 
 
+@checked
 def run(
     rule: AnyRule, problem: AnyProblem, alpha: float, beta: float | None = None, target: str = "value", *,
     steps: int = 20_000, seeds: int = 30, seed: int = 0, predictor: str | None = None, atoms: int | None = None,
@@ -80,11 +84,13 @@ def sweep(rule: AnyRule, problem: AnyProblem, target: str = "value", **more: Any
     """One rule over a grid of step sizes, the chosen ones on fresh seeds; the arguments of `compare`."""
     if isinstance(problem, str) and find_place(problem).acts:
         raise ValueError(f"a sweep is on finite problems, and {problem!r} is a world: `dgtd.compare` sweeps there")
+    check_call(compare, {"targets": target} | more)
     usual = {name: each.default for name, each in signature(compare).parameters.items() if name != "where"}
     where = {name: more.pop(name) for name in list(more) if name not in usual}
     return compare_in(usual | more | {"rules": [rule], "problems": [problem], "targets": [target]}, where, 0)
 
 
+@checked
 def curve(
     rule: AnyRule, problem: AnyProblem, alpha: float, beta: float, target: str = "value", *, steps: int = 1000,
     atoms: int = 21, projection: str = "cramer", trajectory: bool = False, average: bool = False,
@@ -108,6 +114,7 @@ def curve(
     return pd.DataFrame({"step": times} | {name: np.sqrt(made.of(name)) for name in made.names})
 
 
+@checked
 def certify(
     rule: AnyRule, problem: AnyProblem, alpha: float, beta: float, target: str = "value", *, atoms: int = 21,
     projection: str = "cramer", trajectory: bool = False,
@@ -153,6 +160,7 @@ class Ledger(Sequence[Entry]):
         return pd.DataFrame(rows)
 
 
+@checked
 def suite(
     name: str = "all", rule: AnyRule | None = None, *, claim: str = "", profile: str = "ci", seed: int = 0, **where: Any
 ) -> Ledger:
@@ -163,6 +171,7 @@ def suite(
     1 PASS
     """
     place = where_of([] if rule is None else [rule], **where)
+    Setting(profile, seed)  # refuses a wrong profile before anything is loaded
     ref = None if rule is None else rule_of(rule)
     judged = None if ref is None else resolve(ref)
     every = collect(name, judged, profile)
@@ -181,6 +190,7 @@ def suite(
     return Ledger(entries)
 
 
+@checked
 def explain(claim: str, rule: AnyRule | None = None, **more: Any) -> dict[str, Any]:
     """The evidence of one claim, its margin, and what would turn its verdict round."""
     name, own = suite_and_claim(claim)

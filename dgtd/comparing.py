@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgtd.algorithms.names import look_up
-from dgtd.given import AnyProblem, AnyRule, many, places_of, rule_of, where_of
+from dgtd.algorithms.checks import finite
+from dgtd.given import AnyProblem, AnyRule, check, checked, many, places_of, rule_of, where_of
 from dgtd.harness.commands.compare import PROBLEMS, ROUNDS, compared_with, document_of, grid
 from dgtd.harness.commands.output import plain
 from dgtd.harness.experiment.comparison import ALPHA, Comparison
@@ -125,6 +125,7 @@ class Result:
         )
 
 
+@checked
 def compare(
     rules: AnyRule | Sequence[AnyRule] = ("gtd2", "tdc"),
     problems: AnyProblem | Sequence[AnyProblem] = PROBLEMS,
@@ -164,9 +165,11 @@ def compare(
 def compare_in(given: dict[str, Any], where: dict[str, Any], rounds: int) -> Result:
     """`given`: the arguments of `compare`; the default grid is extended at most so many times."""
     rules, problems = many(given["rules"]), many(given["problems"])
-    place = where_of([*rules, *problems], **_known(where))
+    for name in many(given["targets"]):
+        check("target", name)
+    place = where_of([*rules, *problems], **where)
     names = places_of(problems)
-    sizes, shares = (_numbers(given[name]) for name in ("alphas", "ratios"))
+    sizes, shares = (_numbers(name, given[name]) for name in ("alphas", "ratios"))
     predictor, beta = given["predictor"], given["beta"]
     experiment = Experiment(
         names, entrants(tuple(map(rule_of, rules)), tuple(many(given["targets"]))), index(given["steps"]),
@@ -180,15 +183,9 @@ def compare_in(given: dict[str, Any], where: dict[str, Any], rounds: int) -> Res
     return Result(found, _command(given, experiment))
 
 
-def _known(where: dict[str, Any]) -> dict[str, Any]:
-    for name in where:
-        look_up("argument", name, dict.fromkeys(("store", "executor", "workers", "scheduler", "timeout")))
-    return where
-
-
-def _numbers(given: Any) -> str | None:
+def _numbers(name: str, given: Any) -> str | None:
     """As the command line has them."""
-    return None if given is None else ",".join(repr(float(each)) for each in np.atleast_1d(given))
+    return None if given is None else ",".join(repr(float(each)) for each in np.atleast_1d(finite(name, given)))
 
 
 def _command(given: dict[str, Any], experiment: Experiment) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
+from inspect import signature
 from itertools import combinations
+from numbers import Real
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar, cast
 
+from dgtd.algorithms.checks import whole
+from dgtd.algorithms.names import look_up
 from dgtd.algorithms.rule import Rule, rule
 from dgtd.harness.commands.compare import split
 from dgtd.harness.commands.options import Where
@@ -26,7 +30,47 @@ from dgtd.harness.runs.trainers.trainer import prepared
 
 AnyRule = str | Rule | Callable[..., Any]
 AnyProblem = str | Problem
+Function = TypeVar("Function", bound=Callable[..., Any])
 HERE = "in memory"  # the path of a rule that has no file
+# What the arguments of the face are, by their names, which mean the same in every function.
+WHERE = ("store", "executor", "workers", "scheduler", "timeout")
+LOWEST = {"batch": 1, "passes": 1, "actions": 1}
+WHOLE = ("steps", "seeds", "seed", "atoms", "workers", *LOWEST)
+TEXT = ("name", "claim", "profile", "target", "predictor", "projection", "schedule", "executor", "scheduler")
+REAL = ("alpha", "beta", "timeout")
+
+
+def checked(function: Function) -> Function:
+    """The function, in which an argument of a wrong type, or an unknown one of `where`, is an error that names it."""
+    known = signature(function)
+
+    @wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        check_call(function, known.bind(*given, **named).arguments)
+        return function(*given, **named)
+
+    return cast(Function, called)
+
+
+def check_call(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """What `checked` looks at: arguments that are not at their default."""
+    usual = dict.fromkeys(WHERE) | {name: each.default for name, each in signature(function).parameters.items()}
+    usual.pop("where", None)
+    for name, value in {**given, **given.get("where", {})}.items():
+        if name != "where" and value is not look_up("argument", name, usual):
+            check(name, value)
+
+
+def check(name: str, value: Any) -> None:
+    """ValueError unless a value is of the kind that its name says."""
+    if name in WHOLE:
+        whole(name, value, LOWEST.get(name, 0))
+    elif name in TEXT and not isinstance(value, str):
+        raise ValueError(f"{name} must be text, got {value!r:.80}")
+    elif name in REAL and (isinstance(value, bool) or not isinstance(value, Real)):
+        raise ValueError(f"{name} must be a number, got {value!r:.80}")
+    elif name == "store" and not isinstance(value, str | os.PathLike):
+        raise ValueError(f"store must name a file, got {value!r:.80}")
 
 
 def many(given: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from dgtd.algorithms.fast.module import ModuleEngine
 from dgtd.algorithms.names import look_up
 from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.targets import Target, ValueTarget
-from dgtd.given import AnyRule, rule_of
+from dgtd.given import AnyRule, check, rule_of
 from dgtd.harness.runs.predictors import check_network
 from dgtd.harness.runs.rule_files import resolve
 from dgtd.updates import Given, updates_for
@@ -42,6 +42,9 @@ class Learner:
             raise ValueError(
                 "network must have parameters, and all of them must require a gradient: every one is learned"
             )
+        if isinstance(target, type) or not hasattr(target or ValueTarget, "head"):
+            raise ValueError(f"target must be ValueTarget() or CdfTarget(v_min, v_max, atoms), got {target!r:.80}")
+        check("actions", actions)
         self.target: Target = target or ValueTarget()
         self.actions = actions
         head = self.target.head()
@@ -61,6 +64,7 @@ class Learner:
     def run(self, transitions: Transitions | Given, batch: int, alpha: float, beta: float) -> list[float]:
         """An update per `batch` transitions, in order. Returns what `errors` gained."""
         check_steps(alpha, beta)
+        check("batch", batch)
         given = transitions if isinstance(transitions, Given) else self._checked(transitions)
         found = self._updates.run(given, batch, alpha, beta)
         self.errors += found
@@ -94,6 +98,8 @@ class Learner:
             self._updates.load(kind, state[kind])
 
     def _checked(self, given: Transitions) -> Given:
+        if not isinstance(given, Mapping):
+            raise ValueError(f"transitions must be a mapping with {', '.join(FIELDS)}, got {type(given).__name__}")
         for name in FIELDS:
             if name not in given:
                 raise ValueError(f"transitions must have {name!r}, got {', '.join(given) or 'nothing'}")
@@ -145,13 +151,15 @@ def learn(
     array([0.5, 1. ])
     """
     learner = Learner(rule, network, target, actions)
-    if batch < 1:
-        raise ValueError(f"batch must be at least 1, got {batch}")
+    check("batch", batch)
+    check("passes", passes)
     if isinstance(transitions, Mapping):
         table = learner._checked(transitions)
         for _ in range(passes):
             learner.run(table, batch, alpha, beta)
         return learner
+    if not isinstance(transitions, Iterable):
+        learner._checked(transitions)
     if passes > 1 and not isinstance(transitions, Sequence):
         raise ValueError(f"an iterator is read once: passes must be 1, got {passes}")
     for _ in range(passes):

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from dgtd.algorithms.checks import Floats
+from dgtd.algorithms.checks import Floats, finite, shape
 from dgtd.algorithms.digest import digest
 from dgtd.algorithms.targets import Target, target_class
 from dgtd.harness.oracle.mdp import FiniteMDP
@@ -39,6 +39,13 @@ class Problem:
     def returns(self) -> tuple[float, float]:
         """Where returns lie."""
         return self.support
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mdp, FiniteMDP):
+            raise ValueError(f"mdp must be a FiniteMDP, got {type(self.mdp).__name__}")
+        shape("support", finite("support", self.support), (2,))
+        if not self.support[0] < self.support[1]:
+            raise ValueError(f"support must be (lowest, highest return), got {self.support}")
 
     @cached_property
     def identity(self) -> str:
