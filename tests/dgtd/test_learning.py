@@ -1,6 +1,7 @@
 """A rule on one's own network and transitions: the update is the paper's, and a training loop can stop and go on."""
 
 import doctest
+import io
 
 import numpy as np
 import pytest
@@ -250,3 +251,37 @@ def test_a_network_that_diverges_says_so_in_its_errors():
     learner = dgtd.learn("td", layered("relu", 1), table(), 1e150, 0.1)
     assert np.isfinite(learner.errors[0])
     assert np.isnan(learner.errors[-1])
+
+
+@pytest.mark.parametrize(("before", "after"), [(False, False), (True, True), (False, True), (True, False)])
+def test_a_state_that_was_saved_goes_on_in_either_engine(before, after):
+    """Compiled, and through torch.func (a hook makes a network go there): one state, by the network's own names."""
+    data, target = table(60), CdfTarget(-2.0, 2.0, 6)
+    halves = [{name: part[some] for name, part in data.items()} for some in (slice(0, 30), slice(30, 60))]
+    whole = dgtd.learn("gtd2", layered("tanh", 6, before), data, 0.05, 0.1, target=target, batch=3)
+    first = dgtd.learn("gtd2", layered("tanh", 6, before), halves[0], 0.05, 0.1, target=target, batch=3)
+    file = io.BytesIO()
+    torch.save(first.state_dict(), file)
+    file.seek(0)
+    second = learning.Learner("gtd2", layered("tanh", 6, after), target)
+    second.load_state_dict(torch.load(file, weights_only=True))
+    gained = second.run(halves[1], 3, 0.05, 0.1)
+    kinds = {False: "Compiled", True: "ByModule"}
+    assert [type(each._updates).__name__ for each in (first, second)] == [kinds[before], kinds[after]]
+    assert set(second.state_dict()["w"]) == set(layered("tanh", 6).state_dict())
+    exact = before == after
+    np.testing.assert_allclose([*first.errors, *gained], whole.errors, rtol=0.0 if exact else 1e-9)
+    for kind in ("theta", "w"):
+        for name, part in second.state_dict()[kind].items():
+            same = whole.state_dict()[kind][name]
+            torch.testing.assert_close(part, same, rtol=0.0 if exact else 1e-8, atol=0.0 if exact else 1e-12)
+
+
+def test_a_state_is_a_copy_of_what_the_learner_has():
+    for hooked in (False, True):
+        learner = learning.Learner("gtd2", layered("tanh", 1, hooked))
+        state = learner.state_dict()
+        before = {kind: {name: part.clone() for name, part in state[kind].items()} for kind in state}
+        learner.step(table(5), 0.1, 0.1)
+        for kind, parts in before.items():
+            assert all(torch.equal(state[kind][name], part) for name, part in parts.items())
