@@ -14,8 +14,8 @@ from tests import forked
 
 # A minute or more each, the longest first.
 LONGEST = (
-    "golden/test_golden.py", "asv/test_gate.py", "mutants/test_sample.py", "tests/test_installed.py",
-    "harness/test_bad_input.py",
+    "golden/test_golden.py", "dgtd/test_default_comparison.py", "asv/test_gate.py", "mutants/test_sample.py",
+    "tests/test_installed.py", "harness/test_bad_input.py",
 )  # fmt: skip
 
 
