@@ -16,7 +16,8 @@ from dgtd.given import AnyProblem, AnyRule, check, checked, many, places_of, rul
 from dgtd.harness.commands.compare import PROBLEMS, ROUNDS, compared_with, document_of, grid
 from dgtd.harness.commands.output import plain
 from dgtd.harness.experiment.comparison import ALPHA, Comparison
-from dgtd.harness.experiment.experiment import Experiment, entrants
+from dgtd.harness.experiment.deciding import AtMost
+from dgtd.harness.experiment.experiment import MATTERS, Experiment, entrants
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.report.drawing import Styles, as_png, save
 from dgtd.harness.report.figures import at_place
@@ -142,12 +143,17 @@ def compare(
     projection: str = "cramer",
     schedule: str = "constant",
     seed: int = 0,
+    matters: float = MATTERS,
+    until_decided: bool = False,
+    at_most: str | None = None,
     **where: Any,
 ) -> Result:
     """Compare rules and their distributional forms on problems; step sizes by a sweep on seeds of its own.
 
     `rules`: names, `file.py:function`, rules or functions of (delta, u, rho). `problems`: names or `dgtd.Problem`s.
-    `where`: store, executor, workers, scheduler, timeout, as on the command line. Same numbers as `dgtd compare`.
+    A difference below `matters` is too small to matter. `until_decided`: seeds are doubled until every test is settled,
+    or `at_most` ends it ('2h', '2000 seeds' or both). `where`: store, executor, workers, scheduler, timeout, as on the
+    command line. Same numbers as `dgtd compare`.
 
     >>> import dgtd, tempfile, pathlib
     >>> store = pathlib.Path(tempfile.mkdtemp()) / "results.sqlite"
@@ -175,9 +181,14 @@ def compare_in(given: dict[str, Any], where: dict[str, Any], rounds: int) -> Res
         names, entrants(tuple(map(rule_of, rules)), tuple(many(given["targets"]))), index(given["steps"]),
         index(given["seeds"]), given["atoms"], given["projection"], given["schedule"], index(given["seed"]),
         given["alpha"], beta, grid(sizes, shares, beta, "", names),
-        predictor=None if predictor is None else parse(predictor),
+        predictor=None if predictor is None else parse(predictor), matters=given["matters"],
     )  # fmt: skip
-    found = compared_with(experiment, place, rounds)
+    limit = AtMost.of(given["at_most"])
+    if given["until_decided"]:
+        experiment = limit.declared(experiment)
+    elif given["at_most"] is not None:
+        raise ValueError("at_most goes with until_decided")
+    found = compared_with(experiment, place, rounds, limit.seconds)
     if found is None:
         raise KeyboardInterrupt
     return Result(found, _command(given, experiment))

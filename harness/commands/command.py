@@ -16,6 +16,7 @@ PANELS = {
         "seeds", "lanes", "exact",
     ),
     "Step sizes": ("alpha", "beta", "alphas", "ratios", "sweep_seeds", "schedule", "average", "mirror_prox"),
+    "Verdict": ("matters", "until_decided", "at_most"),
     "Predictor": ("predictor", "learner", "atoms", "projection"),
     "World": (
         "gamma", "range", "threshold", "explore", "explore_steps", "batch", "every", "begin", "capacity", "episodes",

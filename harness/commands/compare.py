@@ -99,9 +99,7 @@ def compare(
     if at_most is not None and not until_decided:
         raise ValueError("at_most goes with --until-decided")
     if until_decided:
-        if not experiment.tests:
-            raise ValueError("until_decided needs a question to decide: give at least two rules or targets")
-        experiment = replace(experiment, looks=limit.looks(seeds))
+        experiment = limit.declared(experiment)
     if not experiment.in_worlds:
         acting.refuse(problems)
     _ = where.make  # a wrong executor is an error before there is a store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dgtd.algorithms.digest import digest
 from dgtd.harness.experiment.comparison import Comparison
@@ -45,6 +45,12 @@ class AtMost:
         if most < first:
             raise ValueError(f"at_most must allow the first batch of {first} seeds, got {most} seeds")
         return looks(first, most)
+
+    def declared(self, experiment: Experiment) -> Experiment:
+        """The experiment with its looks."""
+        if not experiment.tests:
+            raise ValueError("until_decided needs a question to decide: give at least two rules or targets")
+        return replace(experiment, looks=self.looks(experiment.seeds))
 
 
 def share_of(text: str) -> float:

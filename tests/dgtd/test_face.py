@@ -191,6 +191,17 @@ def test_the_command_of_a_result_makes_it_again(here):
     assert again.summary.equals(result.summary)
 
 
+def test_a_comparison_runs_until_it_is_decided(here):
+    result = dgtd.compare(["gtd2", "td"], "boyan", **GIVEN | {"seeds": 8}, matters=0.1, until_decided=True,
+                          at_most="64 seeds", **here)  # fmt: skip
+    assert result.comparison.experiment.seeds in (8, 16, 32, 64)
+    assert not any(duel.open for duel in result.comparison.duels)
+    with pytest.raises(ValueError, match="at_most goes with until_decided"):
+        dgtd.compare(["gtd2", "td"], "boyan", at_most="64 seeds", **here)
+    with pytest.raises(ValueError, match="until_decided needs a question to decide"):
+        dgtd.compare("gtd2", "boyan", "value", until_decided=True, **here)
+
+
 def test_a_world_has_the_command_lines_steps(here):
     result = dgtd.compare("dqn", "cartpole-v0", alphas=[1e-3], steps=60, seeds=2, **here)
     (pair,) = result.comparison.experiment.pairs()
