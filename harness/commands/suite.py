@@ -22,7 +22,7 @@ from dgtd.harness.commands.output import (
     tell,
     tell_complaints,
 )
-from dgtd.harness.judging.claims import Setting
+from dgtd.harness.judging.claims import FINDINGS, Setting
 from dgtd.harness.judging.conformance import examine, examine_suite
 from dgtd.harness.judging.estimate import estimate
 from dgtd.harness.judging.ledger import (
@@ -37,6 +37,7 @@ from dgtd.harness.judging.ledger import (
     needs_of,
     setting_for,
     suite_and_claim,
+    tally,
 )
 from dgtd.harness.report.document import as_document, as_junit, as_markdown, draw_all
 from dgtd.harness.runs.rule_files import reference, resolve
@@ -108,8 +109,11 @@ def suite(
         print_json(head | {"claims": [e.as_dict() for e in entries]})
         return code
     _print_entries(entries, title, judged)
-    sampled = sum(c.sampled and not c.control for c in claims)
-    tell(f"{counts(entries)}. False alarm: {sampled} sampled checks at {setting.false_alarm:.1e} each, the rest exact.")
+    sampled = sum(c.sampled and not (c.control or c.figure) for c in claims)
+    figures = sorted({c.family for c in claims if c.figure})
+    more = f"; {', '.join(figures)}: {FINDINGS:.0%} each, Holm within it" if figures else ""
+    rates = f"{sampled} sampled checks at {setting.false_alarm:.1e} each{more}; the rest is exact"
+    tell(f"{counts(entries)} ({tally(entries)}). False alarm: {rates}.")
     _explain_failures(entries, judged)
     return code
 
@@ -205,6 +209,14 @@ def explain(
     return exit_code(entries)
 
 
+def _false_alarm(entry: Entry) -> str:
+    assert entry.finding is not None
+    if not entry.claim.sampled:
+        return "none: nothing is sampled"
+    of = f", of {FINDINGS:.0%} for {entry.claim.family} together (Holm)" if entry.claim.figure else ""
+    return f"{entry.finding.false_alarm:.1e}{of}"
+
+
 def _explain(entry: Entry, setting: Setting, judged: Any) -> None:
     finding = entry.finding
     tell(f"{entry.status}: {entry.claim.says}\nsource: {entry.claim.source}")
@@ -218,7 +230,7 @@ def _explain(entry: Entry, setting: Setting, judged: Any) -> None:
         ["interval", f"{finding.low:.6g} … {finding.high:.6g}" if finding.low != finding.high else "none: one number"],
         ["margin", f"{finding.margin:.6g}"],
         ["data", f"n = {finding.n}" if entry.claim.sampled else "exact: nothing is sampled"],
-        ["false alarm", f"{finding.false_alarm:.1e}" if entry.claim.sampled else "none: nothing is sampled"],
+        ["false alarm", _false_alarm(entry)],
         ["smallest effect seen", "" if finding.detectable is None else f"{finding.detectable:.3g}"],
         ["seeds still needed", "none" if finding.needed is None else str(finding.needed)],
         ["what would flip it", finding.flips],

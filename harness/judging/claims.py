@@ -1,7 +1,8 @@
 """A claim: a sentence with an id and a source, and an exact check, or the runs it needs and how they are judged."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dgtd.algorithms.names import look_up
@@ -11,17 +12,22 @@ from dgtd.harness.runs.spec import Request
 from dgtd.harness.runs.work import Job
 
 BUDGET = 1e-3  # chance of any false FAIL in one run of every suite together, split over the sampled checks
+FINDINGS = 0.05  # chance of any false word on one of the paper's figures: what a reader of a figure expects
 PROFILES = ("ci", "full", "paper")
 FULL = PROFILES[1:]  # of claims that take too long for CI
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How hard to look: the profile, the seed, and the false-alarm rate that this check may spend."""
+    """How hard to look: the profile, the seed, and the false-alarm rate that this check may spend.
+
+    figures   how many claims each of the paper's figures has in this profile: they share a budget of its own
+    """
 
     profile: str = "ci"
     seed: int = 0
     false_alarm: float = BUDGET
+    figures: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         look_up("profile", self.profile, dict.fromkeys(PROFILES))
@@ -75,8 +81,14 @@ class Claim:
         return self.file or self.id.split("/")[0]
 
     @property
+    def family(self) -> str:
+        """The figure of the paper that it is about, as its source names it."""
+        match = re.match(r"Figure \d+", self.source)
+        return match[0] if match else self.source
+
+    @property
     def sampled(self) -> bool:
-        """Whether it rests on sampled numbers: it has a share of the budget; a FAIL is confirmed on fresh seeds."""
+        """Whether it rests on sampled numbers: it has a share of a budget; a FAIL of theory is confirmed."""
         return self.needs is not None
 
     @property

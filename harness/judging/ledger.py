@@ -1,8 +1,10 @@
 """The ledger: every claim with its verdict, its evidence, and the command that repeats it."""
 
 import functools
+import itertools
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -10,7 +12,7 @@ from typing import Any
 
 from dgtd.algorithms.names import look_up
 from dgtd.algorithms.rule import Rule
-from dgtd.harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
+from dgtd.harness.judging.claims import BUDGET, FINDINGS, Claim, Need, Setting, Suite
 from dgtd.harness.judging.verdicts import Finding, Verdict, confirmed
 from dgtd.harness.plugins import answering, from_file, installed, is_file, source_of
 from dgtd.harness.runs.driver import Summary, execute
@@ -102,15 +104,16 @@ def collect(name: str, rule: Rule | None, profile: str) -> list[Claim]:
 
 
 def share(rule: Rule | None, profile: str) -> float:
-    """What each sampled check may spend: the budget over all suites' checks, whichever of them run now."""
-    sampled = sum(claim.sampled and not claim.control for claim in collect("all", rule, profile))
+    """What each sampled check of theory may spend: the budget over all suites' checks, whichever of them run now."""
+    sampled = sum(claim.sampled and not (claim.control or claim.figure) for claim in collect("all", rule, profile))
     return BUDGET / max(sampled, 1)
 
 
 def setting_for(rule: Rule | None, profile: str, seed: int) -> Setting:
     """One setting for the command line and for pytest: the share does not depend on which claims are asked for."""
     Setting(profile, seed)  # refuses a wrong profile or seed before anything is loaded
-    return Setting(profile, seed, share(rule, profile))
+    figures = Counter(claim.family for claim in collect("all", rule, profile) if claim.figure)
+    return Setting(profile, seed, share(rule, profile), figures)
 
 
 def exact_finding(
@@ -201,8 +204,9 @@ def judge(
         return {claim.id: _entry(claim, at, needs[claim.id], workshop, commands[claim.id]) for claim in there}
 
     entries = {claim.id: Entry(claim, None, commands[claim.id]) for claim in listed if not claim.promised}
-    entries |= judged_at([claim for claim in listed if claim.promised], setting)
-    open_to_doubt = (claim for claim in listed if claim.sampled and claim.confirm and not claim.control)
+    entries |= judged_at([claim for claim in listed if claim.promised and not claim.figure], setting)
+    entries |= _findings([claim for claim in listed if claim.figure], setting, judged_at)
+    open_to_doubt = (c for c in listed if c.sampled and c.confirm and not (c.control or c.figure))
     doubtful = [claim for claim in open_to_doubt if claim.id in entries and entries[claim.id].status in ALARMS]
     fresh = judged_at(doubtful, replace(setting, seed=setting.seed + FRESH))
     for claim in doubtful:
@@ -211,6 +215,28 @@ def judge(
             second = replace(second, finding=confirmed(first.finding, second.finding))
         entries |= {claim.id: second} if second else {}
     return [entries[claim.id] for claim in listed if claim.id in entries]
+
+
+def _findings(
+    claims: list[Claim], setting: Setting, judged_at: Callable[[list[Claim], Setting], dict[str, Entry]]
+) -> dict[str, Entry]:
+    """Each figure's claims share FINDINGS, by Holm's steps: what is decided leaves its share to the rest.
+
+    With some of a figure's claims alone the first share is that of all of them, so that what is decided then is decided
+    among all of them, too.
+    """
+    entries: dict[str, Entry] = {}
+    for family, some in itertools.groupby(sorted(claims, key=lambda claim: claim.family), lambda claim: claim.family):
+        left = list(some)
+        open_ = max(setting.figures.get(family, 0), len(left))
+        while left:
+            found = judged_at(left, replace(setting, false_alarm=FINDINGS / open_))
+            entries |= found
+            still = [claim for claim in left if claim.id in found and found[claim.id].status == "INCONCLUSIVE"]
+            if len(still) == len(left):
+                break
+            open_, left = open_ - (len(left) - len(still)), still
+    return entries
 
 
 def _unfinished(workshop: Workshop, needs: list[Need]) -> bool:
@@ -256,6 +282,18 @@ def exit_code(entries: list[Entry]) -> int:
     if statuses & {"FAIL", "MISSED"}:
         return FAILED
     return INCONCLUSIVE if "INCONCLUSIVE" in statuses else PASSED
+
+
+def tally(entries: list[Entry]) -> str:
+    """Theory and figures apart: 'theory: 354 of 354 hold; the paper's figures: 2 held, 1 did not, 3 undecided'."""
+    theory = [e for e in entries if not (e.claim.figure or e.claim.control or e.status == "NOT PROMISED")]
+    held = sum(entry.status in ("PASS", "VACUOUS") for entry in theory)
+    said = [f"theory: {held} of {len(theory)} hold"] if theory else []
+    if figures := Counter(entry.status for entry in entries if entry.claim.figure):
+        words = {"PASS": "held", "NOT REPLICATED": "did not", "INCONCLUSIVE": "undecided", "ERROR": "raised"}
+        found = ", ".join(f"{figures[status]} {word}" for status, word in words.items() if figures[status])
+        said.append(f"the paper's statements about figures: {found}")
+    return "; ".join(said)
 
 
 def counts(entries: list[Entry]) -> str:

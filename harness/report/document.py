@@ -11,8 +11,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
-from dgtd.harness.judging.claims import BUDGET
-from dgtd.harness.judging.ledger import Entry, counts
+from dgtd.harness.judging.claims import BUDGET, FINDINGS
+from dgtd.harness.judging.ledger import Entry, counts, tally
 from dgtd.harness.judging.verdicts import Finding
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # an error may hold any character
@@ -85,12 +85,13 @@ def span(finding: Finding | None) -> str:
 
 OPENING = """# Claims
 
-Written by `{command}` on {date}: run it again to update this page. {counts}.
+Written by `{command}` on {date}: run it again to update this page. {tally}. All lines: {counts}.
 
 PASS and FAIL are what the evidence says. CAUGHT is a wrong algorithm that the same check failed, as it must. VACUOUS is
 a bound that holds but is too loose to say anything yet. NOT REPLICATED is what a figure of the paper shows and our runs
-do not. All sampled checks of all suites together raise a false alarm in one run out of {runs:.0f}, and a FAIL is
-confirmed on fresh seeds before it is reported. `dgtd explain ID` shows the evidence for a claim.
+do not. All sampled checks of theory together raise a false alarm in one run out of {runs:.0f}, and a FAIL is
+confirmed on fresh seeds before it is reported. What is said of a figure of the paper has a budget of its own:
+{findings:.0%} for each figure together, by Holm's steps. `dgtd explain ID` shows the evidence for a claim.
 """
 
 
@@ -99,7 +100,9 @@ OPEN = ("FAIL", "MISSED", "ERROR", "NOT REPLICATED", "INCONCLUSIVE", "VACUOUS")
 
 def as_document(entries: list[Entry], command: str, date: str) -> str:
     """The page: first what did not hold or is open, then one table per suite."""
-    out = [OPENING.format(command=command, date=date, counts=counts(entries), runs=1 / BUDGET)]
+    both = tally(entries)
+    facts = {"tally": both[:1].upper() + both[1:], "counts": counts(entries), "runs": 1 / BUDGET, "findings": FINDINGS}
+    out = [OPENING.format(command=command, date=date, **facts)]
     left = [e for status in OPEN for e in entries if e.status == status]
     if left:
         said = [f"- **{e.status}** `{e.claim.id}`: {e.claim.says}. Found: {e.words}." for e in left]

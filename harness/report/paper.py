@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dgtd.harness.judging.claims import Claim, Need, Setting
+from dgtd.harness.judging.claims import FINDINGS, Claim, Need, Setting
 from dgtd.harness.judging.ledger import Entry, counts
 from dgtd.harness.report.document import span
 from dgtd.harness.report.drawing import Figure
@@ -78,15 +78,14 @@ def _entry(entry: Entry) -> dict[str, Any]:
 def page(shown: list[Shown], setting: Setting, command: str) -> Page:
     lines = [f"Figure {each.figure.number}, {each.figure.title}: {each.verdicts or 'no claims'}." for each in shown]
     more = (
-        "This is a quick look, in worlds with a third of the seeds: most statements stay INCONCLUSIVE. "
-        "--profile full takes 30 seeds. "
+        "This is a quick look, in worlds with a third of the seeds; statements that need more are judged with "
+        "--profile full. "
         if setting.profile == "ci"
         else ""
     )
     method = (
-        f"Profile {setting.profile}, root seed {setting.seed}. {more}Each sampled statement has a false-alarm rate of "
-        f"{setting.false_alarm:.1e}, and one that fails is tried again on fresh seeds before it reads NOT REPLICATED. "
-        "INCONCLUSIVE: these seeds do not decide it."
+        f"Profile {setting.profile}, root seed {setting.seed}. {more}The chance of any false word on one figure is "
+        f"{FINDINGS:.0%}: Holm's correction over its statements. INCONCLUSIVE: these seeds do not decide it."
     )
     head: list[Block] = [Bullets(lines), Words(method, "soft")]
     return Page("dgtd figures", "The paper's figures, and ours", head, list(map(_section, shown)), command)

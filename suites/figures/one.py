@@ -46,7 +46,7 @@ def figure() -> PaperFigure:
 
 def statements(setting: Setting) -> list[Statement]:
     """On both worlds; the law on v0."""
-    return stated(figure_one.claims(), SENTENCES)
+    return stated(figure_one.claims(), SENTENCES, setting.profile)
 
 
 def needs(setting: Setting) -> list[Need]:

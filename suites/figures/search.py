@@ -97,8 +97,8 @@ def _count(works: list[Point], has: Any, wanted: bool = True) -> int:
     return sum(bool(has(point)) == wanted for point in works)
 
 
-def stated(made: list[Claim], sentences: Mapping[str, tuple[str, ...]]) -> list[Statement]:
-    """Sentences, each with the claims whose ids fit one of its patterns. A pattern that fits none is a mistake.
+def stated(made: list[Claim], sentences: Mapping[str, tuple[str, ...]], profile: str) -> list[Statement]:
+    """Sentences, each with the claims of a profile whose ids fit one of its patterns. One that fits none is a mistake.
 
     A world that is not installed has no claims: such a pattern begins with '?'.
     """
@@ -110,5 +110,5 @@ def stated(made: list[Claim], sentences: Mapping[str, tuple[str, ...]]) -> list[
             if not fitting and not pattern.startswith("?"):
                 raise ValueError(f"no claim fits {pattern!r}")
             found += fitting
-        out.append(Statement(says, tuple(found)))
+        out.append(Statement(says, tuple(claim for claim in found if profile in claim.profiles)))
     return out

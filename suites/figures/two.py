@@ -30,7 +30,7 @@ def figure() -> PaperFigure:
 
 def statements(setting: Setting) -> list[Statement]:
     """Of both predictors and both projections."""
-    return stated(evaluation.claims(), SENTENCES)
+    return stated(evaluation.claims(), SENTENCES, setting.profile)
 
 
 def needs(setting: Setting) -> list[Need]:

@@ -20,6 +20,7 @@ def options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", default="", help="listed faults whose name, file or room contains this")
     parser.add_argument("--list", action="store_true", help="print the listed faults and stop")
     parser.add_argument("--sample", type=int, help="this many faults drawn from all sites, instead of the list")
+    parser.add_argument("--faults", type=Path, help="a JSON list of faults, tried as the drawn ones are")
     parser.add_argument("--seed", type=int, help="of the draw; a fresh one by default, and printed")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "mutants.jsonl", help="where results live")
     parser.add_argument("--source", type=Path, default=ROOT, help="another checkout to break")
@@ -36,9 +37,9 @@ def main(words: list[str] | None = None) -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="dgtd-mutants-") as folder:
         root, work, results = given.source.resolve(), Path(folder), Results(given.results)
-        if given.sample is None:
+        if given.sample is None and given.faults is None:
             return campaign.main(root, work, results, given.jobs, mutants)
-        return sample.main(root, work, results, given.jobs, given.sample, given.seed)
+        return sample.main(root, work, results, given.jobs, given.sample, given.seed, given.faults)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from scipy.stats import binomtest
 
@@ -30,6 +31,7 @@ from tests.mutants.catching import COMMAND, FOLDERS, Place, digest_of, ledger_of
 from tests.mutants.imports import Graph
 from tests.mutants.results import Results, key_of
 from tests.mutants.sites import Change, all_sites, draw
+from tests.mutants.written import listed
 
 # Seconds of the processor that tests and claims may take for one fault, by what they take without it while they are
 # watched, which is about twice as long.
@@ -220,13 +222,19 @@ def interval(verdicts: list[Verdict]) -> tuple[float, float]:
     return float(found.low), float(found.high)
 
 
-def main(root: Path, work: Path, results: Results, jobs: int, count: int, seed: int | None) -> int:
-    """Draw, judge and sum up. The exit code is 0: a score has no threshold."""
+def main(
+    root: Path, work: Path, results: Results, jobs: int, count: int, seed: int | None, faults: Path | None = None
+) -> int:
+    """Draw, or read a list; judge and sum up. The exit code is 0: a score has no threshold."""
     seed = secrets.randbelow(2**32) if seed is None else seed
     sample = Sample(root, work, results, jobs)
-    sites = all_sites(sample.right.sources)
-    changes = draw(sample.right.sources, sites, count, seed)
-    print(f"seed {seed}: {len(changes)} of {len(sites)} sites, sources {sample.sources}", flush=True)
+    if faults is None:
+        sites = all_sites(sample.right.sources)
+        changes: list[Any] = draw(sample.right.sources, sites, count, seed)
+        print(f"seed {seed}: {len(changes)} of {len(sites)} sites, sources {sample.sources}", flush=True)
+    else:
+        changes = listed(faults, sample.right.sources)
+        print(f"{faults}: {len(changes)} faults, sources {sample.sources}", flush=True)
     start = time.perf_counter()
     baseline = sample.baseline
     out = [f"{suite.name} ({suite.seconds:.0f} s)" for suite in baseline.suites if suite.seconds > CLAIMS]
@@ -237,5 +245,6 @@ def main(root: Path, work: Path, results: Results, jobs: int, count: int, seed: 
     print(f"nothing broken, nothing caught; {time.perf_counter() - start:.0f} s", flush=True)
     verdicts = sample.run(changes)
     print(summary(verdicts))
-    print(f"repeat or resume with --seed {seed}; {time.perf_counter() - start:.0f} s")
+    again = f"--seed {seed}" if faults is None else f"--faults {faults}"
+    print(f"repeat or resume with {again}; {time.perf_counter() - start:.0f} s")
     return 0

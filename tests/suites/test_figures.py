@@ -38,12 +38,11 @@ def test_they_are_found_by_entry_points():
 def test_every_sentence_has_claims_and_they_are_findings(name, profile):
     said = FIGURES[name].figure().statements(Setting(profile))
     claims = [claim for each in said for claim in each.claims]
-    assert claims
-    least = "full" if profile == "ci" else profile  # a quick look runs what the full profile runs, with fewer lanes
-    assert all(claim.figure and least in claim.profiles for claim in claims)
+    assert claims or (profile == "ci" and name != "two")
+    assert all(claim.figure and profile in claim.profiles for claim in claims)
     assert len({claim.id for claim in claims}) == len(claims)
-    later = ("LunarLander", "ViZDoom", *(["range of rates"] if profile == "ci" else []))
-    assert all(each.claims for each in said if not any(word in each.says for word in later))
+    later = ("LunarLander", "ViZDoom")
+    assert profile == "ci" or all(each.claims for each in said if not any(word in each.says for word in later))
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -64,8 +63,8 @@ def test_pictures_are_drawn(name):
 def test_a_pattern_that_fits_no_claim_is_a_mistake():
     made = one.figure_one.claims()
     with pytest.raises(ValueError, match="no claim fits"):
-        stated(made, {"a sentence": ("policy_iteration/*/none",)})
-    assert stated(made, {"a sentence": ("?policy_iteration/*/none",)})[0].claims == ()
+        stated(made, {"a sentence": ("policy_iteration/*/none",)}, "full")
+    assert stated(made, {"a sentence": ("?policy_iteration/*/none",)}, "full")[0].claims == ()
 
 
 def test_the_search_is_shown_as_it_was(monkeypatch):

@@ -98,7 +98,7 @@ def test_a_sampled_fail_is_confirmed_on_fresh_seeds():
 
 
 def test_one_share_for_the_command_line_and_for_pytest():
-    assert setting_for(None, "ci", 3) == Setting("ci", 3, share(None, "ci"))
+    assert setting_for(None, "ci", 3) == Setting("ci", 3, share(None, "ci"), {"Figure 2": 6})
     assert share(gtd2, "ci") != share(None, "ci")
 
 

@@ -250,13 +250,44 @@ def test_a_control_is_not_looked_at_twice(says, status):
     assert exit_code(entries) == (0 if status == "CAUGHT" else 1)
 
 
-@pytest.mark.parametrize(("second", "status"), [(FAIL, "NOT REPLICATED"), (PASS, "INCONCLUSIVE")])
-def test_a_figure_is_looked_at_again_and_sets_no_exit_code(second, status):
-    toy = Toy(FAIL, second, figure=True)
+def test_a_figure_is_looked_at_once_and_sets_no_exit_code():
+    toy = Toy(FAIL, figure=True)
     entries = judge([toy.claim], SETTING)
-    assert [entry.status for entry in entries] == [status]
-    assert len(toy.shown) == 2
+    assert [entry.status for entry in entries] == ["NOT REPLICATED"]
+    assert len(toy.shown) == 1
     assert exit_code(entries) == 0
+
+
+def of_figure(number, name, p, asked):
+    """A statement that is decided as soon as its share of the error rate is at least p."""
+
+    def judged(evidence, setting):
+        asked.append((name, setting.false_alarm))
+        found = unlikely(p, setting.false_alarm, 9, "planted")
+        return replace(found, verdict=INCONCLUSIVE if p > setting.false_alarm else FAIL)
+
+    made = Toy(PASS, figure=True, id_=f"x/{number}/{name}").claim
+    return replace(made, source=f"Figure {number}, left", judge=judged)
+
+
+def test_what_is_said_of_a_figure_shares_five_per_cent_by_holms_steps():
+    """0.01, 0.02 and 0.04 of four: 0.0125, then 0.0167, at which 0.02 is not decided; alone in its figure 0.04 is."""
+    asked = []
+    claims = [of_figure(1, name, p, asked) for name, p in (("a", 0.01), ("b", 0.02), ("c", 0.04), ("d", 0.9))]
+    claims.append(of_figure(2, "e", 0.04, asked))
+    found = {entry.claim.id: entry.status for entry in judge(claims, SETTING)}
+    assert found == {"x/1/a": "NOT REPLICATED", **dict.fromkeys(("x/1/b", "x/1/c", "x/1/d"), "INCONCLUSIVE"),
+                     "x/2/e": "NOT REPLICATED"}  # fmt: skip
+    assert [round(rate, 6) for name, rate in asked if name == "d"] == [0.0125, 0.016667]
+    # 0.02 would be decided if 0.01 and one more were.
+    closer = [of_figure(1, name, p, asked) for name, p in (("a", 0.01), ("b", 0.02), ("c", 0.016), ("d", 0.9))]
+    assert [entry.status for entry in judge(closer, SETTING)].count("NOT REPLICATED") == 3
+
+
+def test_a_statement_alone_has_the_share_that_it_has_among_all_of_its_figure():
+    asked = []
+    judge([of_figure(1, "a", 0.9, asked)], replace(SETTING, figures={"Figure 1": 20}))
+    assert asked == [("a", 0.0025)]
 
 
 @pytest.mark.parametrize("toy", [Toy(FAIL, RuntimeError), Toy(FAIL, FAIL, second=breaks)], ids=["judge", "evidence"])
