@@ -115,14 +115,12 @@ def _winners(before: Any, after: Any) -> list[Difference]:
 
 
 def _lone(what: str, ours: dict[Any, Any], theirs: dict[Any, Any]) -> list[Difference]:
-    """What only one of them has; a key is a name or several."""
-    there = {True: "there", False: "-"}
-    return [
-        Difference(
-            key if isinstance(key, str) else " · ".join(key), what, there[key in ours], there[key in theirs], True
-        )
-        for key in sorted(set(ours) ^ set(theirs))
-    ]
+    """What only one of them has, so that it was removed or is new; a key is a name or several."""
+    found = []
+    for key in sorted(set(ours) ^ set(theirs)):
+        before, after = ("there", "removed") if key in ours else ("-", "new")
+        found.append(Difference(key if isinstance(key, str) else " · ".join(key), what, before, after, True))
+    return found
 
 
 def _close(a: Any, b: Any) -> bool:
@@ -132,7 +130,8 @@ def _close(a: Any, b: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value)
+    """A number; what is infinite, as where seeds diverged, is null in JSON."""
+    return f"{value:.4g}" if isinstance(value, float) else "∞" if value is None else str(value)
 
 
 def _spread(number: Any) -> str:
@@ -160,5 +159,9 @@ def diff(before: Path = Before, after: Path = After, as_json: bool = AsJson) -> 
             rows = [[each.where, each.what, each.before, each.after] for each in found]
             print_table(f"{before} → {after}", ["where", "what", "before", "after"], rows)
         others = len(found) - matter
-        say(f"{matter} verdicts or winners changed, {others} numbers" if found else "nothing has changed")
+        say(
+            f"{matter} verdicts or winners changed, removed or new, {others} numbers"
+            if found
+            else "nothing has changed"
+        )
     return CHANGED if matter else 0

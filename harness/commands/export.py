@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from dgtd.harness.runs.store import Store, settings_of
 from dgtd.harness.runs.trainers.trainer import trainer_of
 
 FORMATS = ("csv", "parquet", "latex")
+Report = path_option("--report", "Only what the report in this folder shows: its runs, its seeds, its outcomes.")
 Out = path_option("--out", "Write to this file; csv and latex go to stdout without it.")
 
 
@@ -33,6 +35,7 @@ def export(
     rule: str | None = typer.Option(None, help="Only runs of this rule."),
     metric: str | None = typer.Option(None, help="Only this metric, with --curves."),
     purpose: str | None = typer.Option(None, help="Only 'reported' runs, or only those of a 'sweep'."),
+    report: Path | None = Report,
     out: Path | None = Out,
     store: Path = StorePath,
 ) -> None:
@@ -53,6 +56,9 @@ def export(
     with open_to_read(store) as results:
         runs = results.runs()
     kept = {run["run"] for run in of_names(runs, problem=problem, rule=rule) if purpose in (None, _purpose(run))}
+    shown = None if report is None else _shown(report, {run["run"] for run in runs})
+    if shown is not None:
+        kept &= shown.keys()
     with open_to_read(store) as results:
 
         def keep(run: dict[str, Any]) -> bool:
@@ -61,12 +67,41 @@ def export(
         rows: Iterable[dict[str, Any]] = (row | {"purpose": _purpose(row)} for row in results.rows() if keep(row))
         if curves or laws:
             rows = _curves(results, keep, metric) if curves else _laws(results, keep)
+        if shown is not None:
+            rows = _as_reported(rows, shown)
         if format_ == "csv":
             _write_csv(rows, out)
         elif format_ == "latex":
             _write(_latex(list(rows)), out)
         else:
             _write_parquet(rows, out)
+
+
+def _shown(report: Path, stored: set[str]) -> dict[str, dict[str, Any]]:
+    """Run → what a report's own numbers say of it: its label, seeds, and which of them count as diverged."""
+    path = report / "compare.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        entries = [entry | {"label": label} for rules in found["problems"].values() for label, entry in rules.items()]
+        shown = {entry["run"]: {key: entry[key] for key in ("label", "of", "lost")} for entry in entries}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise ValueError(
+            f"report must be a folder that `dgtd compare` wrote, with its compare.json, got {str(report)!r}"
+        ) from None
+    if missing := shown.keys() - stored:
+        raise ValueError(
+            f"report {str(report)!r} shows {len(missing)} runs that are not in this store: give its --store"
+        )
+    return shown
+
+
+def _as_reported(rows: Iterable[dict[str, Any]], shown: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The report's seeds alone, with its labels; a seed that it counts as diverged is so called here."""
+    for row in rows:
+        run = shown[row["run"]]
+        if row["seed"] < run["of"]:
+            lost = {"diverged": row["seed"] in run["lost"]}
+            yield row | {"label": run["label"]} | lost
 
 
 def _purpose(run: dict[str, Any]) -> str:

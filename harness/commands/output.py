@@ -189,5 +189,5 @@ def tell_complaints(name: str, found: list[Complaint], as_json: bool) -> int:
     else:
         for complaint in found:
             tell(f"{complaint.check}: {complaint.words}")
-        say(f"{name}: {len(found)} complaints" if found else f"{name} is what it says")
+        say(f"{name}: {len(found)} complaint{'s' * (len(found) > 1)}" if found else f"{name} is what it says")
     return 1 if found else 0

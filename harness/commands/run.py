@@ -144,7 +144,10 @@ def _quartiles(spec: RunSpec, lanes: Lanes) -> dict[str, Any]:
 def _middle(values: Any) -> dict[str, float]:
     """Quartiles; what is not known is passed over."""
     known = values[~np.isnan(values)]
-    quantiles = np.quantile(known, [0.25, 0.5, 0.75], method="nearest") if known.size else [np.nan] * 3
+    if not known.size:
+        return dict.fromkeys(("q25", "median", "q75"), np.nan)
+    # Between two lanes of which one diverged lies nothing: there a quartile is a lane.
+    quantiles = np.quantile(known, [0.25, 0.5, 0.75], method="linear" if np.isfinite(known).all() else "nearest")
     return dict(zip(("q25", "median", "q75"), map(float, quantiles), strict=True))
 
 
@@ -153,7 +156,10 @@ def _print(found: dict[str, Any], already: int, expected: int) -> None:
     say(f"{found['name']} on {found['problem']}, {found['steps']} steps: {outcomes} of {found['seeds']} lanes")
     for line in found["errors"]:
         say(f"  {line}")
-    rows = [[name, *(f"{q[k]:.4g}" for k in ("median", "q25", "q75"))] for name, q in found["final"].items()]
+    rows = [
+        [name, *("–" if np.isnan(q[k]) else f"{q[k]:.4g}" for k in ("median", "q25", "q75"))]
+        for name, q in found["final"].items()
+    ]
     if rows:
         print_table("", ["final metric", "median", "25 %", "75 %"], rows, numbers={1, 2, 3})
     say(f"{found['microseconds_per_step']:.3g} µs per lane-step; {already} of {expected} cohorts were stored already")

@@ -414,6 +414,7 @@ def _shared_numbers(entry: Entry) -> dict[str, Any]:
         "beta": entry.spec.learner.beta,
         "run": run_hash(entry.spec),
         "diverged": entry.diverged,
+        "lost": np.flatnonzero(entry.lanes.lost).tolist(),
         "of": entry.count,
         "microseconds_per_step": entry.microseconds,
         "scores": {label: median_interval(values, ALPHA).bounds for label, values in entry.scores.items()},

@@ -23,7 +23,7 @@ from dgtd.algorithms.fast.compiling import (
     Integers2,
     Number,
     compiled,
-    helper,
+    inlined,
 )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ class Room(NamedTuple):
     spread: Floats2
 
 
-@helper(FASTMATH)
+@inlined(FASTMATH)
 def _read(rows, count, x, x_next, n, k, at, out):
     """out[a] ← Pᵀ applied to the block of row a that starts at `at`: f, f', u of each output."""
     for a in range(count):
@@ -97,7 +97,7 @@ def _read(rows, count, x, x_next, n, k, at, out):
             out[a, j], out[a, n + j], out[a, 2 * n + j] = f, f_next, u
 
 
-@helper(FASTMATH)
+@inlined(FASTMATH)
 def _times_b(rows, count, maps, o, n, alpha, beta, out):
     """out[a] ← B rows[a], with the step sizes: α in the rows of θ, β in those of w."""
     for a in range(count):
@@ -108,7 +108,7 @@ def _times_b(rows, count, maps, o, n, alpha, beta, out):
             out[a, i] = (alpha if i < 2 * n else beta) * total
 
 
-@helper(FASTMATH)
+@inlined(FASTMATH)
 def _transition(now, after, maps, shape, room, o, alpha, beta, keep, write):
     """Add what transition o makes of its state's moments to its next slot; below the diagonal only."""
     n, k = shape.outputs, maps.features.shape[1]
@@ -174,7 +174,7 @@ def _transition(now, after, maps, shape, room, o, alpha, beta, keep, write):
     after.chance[to] += p * chance
 
 
-@helper(FASTMATH)
+@inlined(FASTMATH)
 def _advance(now, after, maps, shape, room, alpha, beta, keep, write):
     """after ← the moments one transition later; what ended begins anew at the start distribution."""
     slots, side = now.mean.shape
@@ -200,7 +200,7 @@ def _advance(now, after, maps, shape, room, alpha, beta, keep, write):
                 after.second[s, c, a] = after.second[s, a, c]
 
 
-@helper(FASTMATH)
+@inlined(FASTMATH)
 def _add_rows(now, source, to, count, weight, replace):
     """y[to …] ← weight·y[source …], added to what was there unless `replace`: rows, columns and means."""
     slots, side = now.mean.shape
@@ -216,7 +216,7 @@ def _add_rows(now, source, to, count, weight, replace):
                 second[a, to + i] = old * second[a, to + i] + weight * second[a, source + i]
 
 
-@helper(FASTMATH)
+@inlined(FASTMATH)
 def _measure(now, forms, at, scale, mean, out):
     """E of the d numbers that start at `at`, times `scale`, and of each form. False if one is not finite, or huge."""
     slots = now.mean.shape[0]

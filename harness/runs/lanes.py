@@ -41,7 +41,7 @@ class Lanes:
 
     law       [lanes, n]: the last prediction at the most visited state, of a distributional learner
               [lanes, states · actions · n]: of an agent, at the probe's states
-    seconds   what their steps took, on one thread; measuring is not counted
+    seconds   of the processor, for their steps; measuring is not counted
     """
 
     times: Integers

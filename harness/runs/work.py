@@ -201,9 +201,9 @@ def _lanes(work: Cohort, task: Task, look: Callable[[], None]) -> Result:
 
 
 def _job(work: Job, task: Task) -> Result:
-    start = time.perf_counter()
+    start = time.process_time()
     value = json.dumps(work.run())
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return Result(task.hash, Outcome.CONVERGED, value=value, seconds=seconds, machine=machine_facts())
 
 

@@ -42,7 +42,7 @@ def test_a_verdict_matters_and_comes_first():
     other["claims"].append({"id": "a/d", "status": "PASS", "finding": {"estimate": 1.0}})
     found = differences(LEDGER, other)
     assert [(each.where, each.what, each.before, each.after, each.matters) for each in found] == [
-        ("a/d", "claim", "-", "there", True),
+        ("a/d", "claim", "-", "new", True),
         ("a/b", "verdict", "PASS", "FAIL", True),
         ("a/b", "estimate", "0.5", "0.7", False),
     ]
@@ -57,7 +57,7 @@ def test_a_winner_matters_a_number_is_told():
     del other["problems"]["boyan"]["GTD2"]
     told = {(each.where, each.what): (each.before, each.after, each.matters) for each in differences(REPORT, other)}
     assert told == {
-        ("boyan · GTD2", "contestant"): ("there", "-", True),
+        ("boyan · GTD2", "contestant"): ("there", "removed", True),
         ("boyan · GTD2 against TDC", "winner"): ("TDC", "nobody", True),
         ("all", "seeds"): ("8", "16", False),
         ("boyan · TDC", "alpha"): ("0.1", "0.3", False),
@@ -79,7 +79,7 @@ def test_the_command_has_an_exit_code_for_each_answer(tmp_path):
     two.write_text(json.dumps(other))
     changed = dgtd("diff", str(one), str(two))
     assert changed.returncode == 1
-    assert "1 verdicts or winners changed, 0 numbers" in changed.stdout
+    assert "1 verdicts or winners changed, removed or new, 0 numbers" in changed.stdout
     assert json.loads(dgtd("diff", str(one), str(two), "--json").stdout)["differences"][0]["matters"] is True
     bad = dgtd("diff", str(one), str(three))
     assert (bad.returncode, bad.stderr.strip()) == (2, "dgtd: a report can't be compared with a ledger")

@@ -1,6 +1,9 @@
 """Exact learning curves against every path written out, closed forms, and the certificates."""
 
 import itertools
+import os
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -225,3 +228,22 @@ def test_bad_input_names_the_argument():
     for times in ([], [-1]):
         with pytest.raises(ValueError, match="times must be 0 or more"):
             Moments(rules.gtd2, boyan.mdp, ValueTarget()).run(0.1, 0.1, times)
+
+
+BITS = """
+from dgtd.algorithms.rules import find_rule
+from dgtd.harness.experiment.exact import squares
+place = dict(problem="boyan", target="cdf", atoms=5, projection="cramer", schedule="constant", steps=500)
+print(squares(find_rule("gtd2"), 0.1, 0.1, [0, 100, 500], **place))
+"""
+
+
+@pytest.mark.slow
+def test_code_that_was_just_compiled_and_code_from_the_cache_give_the_same_bits(tmp_path):
+    env = os.environ | {"DGTD_CACHE": str(tmp_path)}
+    first, again = (
+        subprocess.run([sys.executable, "-c", BITS], env=env, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert first == again
+    assert first.startswith("[8.56880192553458")
