@@ -178,8 +178,9 @@ class ValueTarget:
 class CdfTarget:
     """The law of r + γ Z(s') at the atoms, g_j = F(s', (z_j − r)/γ).
 
-    Off-grid points: `cramer` is the ℓ2 projection (C51's splitting of mass), `nearest` rounds as the paper's remark 3
-    does (half up), `floor` is the exact CDF of a discrete law.
+    Off-grid points: `cramer` is the ℓ2 projection (C51's splitting of mass). Two are readings of the paper's
+    remark 3, and round half up: `nearest` takes F' at the atom nearest to (z_j − r)/γ, `nearest-mass` moves the mass at
+    r + γz_k to the nearest atom. `floor` is the exact CDF of a discrete law.
     """
 
     v_min: float
@@ -296,9 +297,20 @@ def _one_source(target: CdfTarget, r: Floats, gamma: Floats, half: float) -> Shi
     return Shift(row[..., :n].copy(), weight, constant)
 
 
+def _moved(target: CdfTarget, r: Floats, gamma: Floats) -> Shift:
+    """g_j is F' at the last atom that moves to z_j or below; what leaves the range moves to its ends."""
+    n = target.outputs
+    at = np.floor((r + gamma * target.support - target.v_min) / target.spacing + 0.5 + TOLERANCE)
+    to = np.clip(at, 0, n).astype(np.int64)
+    rows = np.diff(to)[..., None, :]  # that each source fills: none or one, or two where γ = 1 meets rounding
+    weight = (rows > np.array([[0], [1]])).astype(float)
+    return Shift(np.minimum(to[..., :n], n - 1), weight, (np.arange(n) >= to[..., n:]).astype(float))
+
+
 PROJECTIONS = {
     "cramer": _cramer,
     "nearest": lambda target, r, gamma: _one_source(target, r, gamma, half=0.5),
+    "nearest-mass": _moved,
     "floor": lambda target, r, gamma: _one_source(target, r, gamma, half=0.0),
 }
 

@@ -40,6 +40,12 @@ def claims(rule: Rule | None = None) -> list[Claim]:
             partial(_norm_is_one, "nearest"),
         ),
         Claim(
+            "contraction/nearest-mass-norm",
+            "projected with `nearest-mass`, its norm is exactly 1: no contraction",
+            BEYOND,
+            partial(_norm_is_one, "nearest-mass"),
+        ),
+        Claim(
             "contraction/floor-norm",
             "projected with `floor`, its norm is exactly 1: no contraction",
             BEYOND,
@@ -57,6 +63,19 @@ def claims(rule: Rule | None = None) -> list[Claim]:
             BEYOND,
             partial(_baird_lift, "nearest", True),
         ),
+        Claim(
+            "contraction/baird-nearest-mass",
+            "on lifted Baird `nearest-mass` does not discount: A is singular, and the mean-square radius is 1",
+            BEYOND,
+            partial(_baird_lift, "nearest-mass", True),
+        ),
+        Claim(
+            "contraction/readings",
+            "`nearest` moves an atom to where `nearest-mass` does, or for a share (1 − γ)/2 of rewards one higher",
+            BEYOND,
+            _readings,
+            seeded=False,
+        ),
         Claim("contraction/wasserstein", "T^π contracts by γ in the largest W1", "Bellemare et al. 2017", _wasserstein),
         Claim(
             "contraction/wasserstein-bias",
@@ -71,6 +90,21 @@ def claims(rule: Rule | None = None) -> list[Claim]:
             BEYOND,
             partial(_projected, "nearest"),
             control=True,
+        ),
+        Claim(
+            "contraction/control/nearest-mass",
+            "`nearest-mass`, treated as a √γ-contraction",
+            BEYOND,
+            partial(_projected, "nearest-mass"),
+            control=True,
+        ),
+        Claim(
+            "contraction/control/readings",
+            "`floor`, taken for the reading that moves mass",
+            BEYOND,
+            partial(_readings, other="floor"),
+            control=True,
+            seeded=False,
         ),
         Claim(
             "contraction/control/undiscounted",
@@ -179,6 +213,24 @@ def _norm_is_one(projection: str, setting: Setting) -> Finding:
     norm, _ = _norms(projection, setting)
     used = norm[norm > 0]
     return exactly(float(np.abs(used - 1).max()), ROUNDING, f"{len(used)} norms, all {used.mean():.9f}")
+
+
+def _readings(setting: Setting, other: str = "nearest-mass") -> Finding:
+    """Point masses on the inner atoms of 21, 200 rewards spread over one cell: which atoms the readings choose."""
+    argument, mass = (CdfTarget(-1.0, 1.0, 21, projection) for projection in ("nearest", other))
+    rewards = (np.arange(200) + 0.5) / 200 * argument.spacing
+    points = np.cumsum(np.eye(21), 1)[1:-1, :-1]
+    wrong, largest_gap, words = 0.0, 0.0, []
+    for gamma in (0.5, 0.9, 0.99):
+        shifts = [target.shift(rewards, gamma) for target in (mass, argument)]
+        moved = [points @ shift.matrix().transpose(0, 2, 1) + shift.constant[:, None] for shift in shifts]
+        gap = moved[0] - moved[1]  # 1 at an atom that the mass has reached and the argument has not
+        higher, share = gap.sum(-1), float(gap.sum(-1).mean())
+        wrong = largest(wrong, -gap.min(), higher.max() - 1, abs(share - (1 - gamma) / 2))
+        largest_gap = largest(largest_gap, np.abs(gap))
+        words.append(f"{share:.3f} at γ = {gamma:g}")
+    wrong = largest(wrong, abs(largest_gap - 1))
+    return exactly(wrong, ROUNDING, f"CDFs differ by up to {largest_gap:g}; the share is {', '.join(words)}")
 
 
 def _baird_lift(projection: str, singular: bool, setting: Setting) -> Finding:

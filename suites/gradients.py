@@ -51,7 +51,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
         made += [engine_claim(tdrc(0.5), engine, "mean") for engine in ("linear", "mlp")]
         says = "the value target is r + γv(s'), and r at an episode's end"
         made.append(Claim("gradients/target/value", says, "§2", means.value_law))
-    for projection in ("cramer", "nearest", "floor"):
+    for projection in ("cramer", "nearest", "nearest-mass", "floor"):
         id_, check = f"gradients/target/{projection}", partial(means.target_law, projection)
         says = f"the CDF target with `{projection}` is the law of r + γZ, at the boundary and at an episode's end"
         made.append(Claim(id_, says, "§3.2, remark 3", check))

@@ -97,7 +97,7 @@ def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 
 def target_law(projection: str, setting: Setting) -> Finding:
-    """Against the definition, law by law: mass split between neighbours, or the atom nearest to or below (z − r)/γ."""
+    """Against the definition, law by law: mass split or moved to an atom, or F' at an atom near (z − r)/γ."""
     rng = generator(setting.seed, purpose="target", projection=projection)
     target = CdfTarget(-1.0, 2.0, 13, projection)
     z, dz = target.support, target.spacing
@@ -111,6 +111,9 @@ def target_law(projection: str, setting: Setting) -> Finding:
         if projection == "cramer":
             at = (np.clip(r + gamma * z, z[0], z[-1]) - z[0]) / dz
             expected = np.array([(p * np.clip(j + 1 - at, 0.0, 1.0)).sum() for j in range(12)])
+        elif projection == "nearest-mass":
+            at = np.floor((np.clip(r + gamma * z, z[0], z[-1]) - z[0]) / dz + 0.5)
+            expected = np.array([p[at <= j].sum() for j in range(12)])
         elif gamma == 0.0:
             expected = (z[:-1] >= r).astype(float)
         else:

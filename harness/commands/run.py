@@ -58,7 +58,7 @@ def run(
     atoms: int | None = typer.Option(
         None, help="Atoms of the distributional form: 21, in a world 40, or 30 for policy iteration."
     ),
-    projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
+    projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest, nearest-mass or floor."),
     schedule: str = typer.Option("constant", help="Step sizes, not of agents: constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     predictor: str | None = PredictorText,

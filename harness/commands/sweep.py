@@ -37,7 +37,7 @@ def sweep(
     sweep_seeds: int = typer.Option(16, help="Seeds of each setting of the sweep."),
     steps: int = typer.Option(50_000, help="Steps per lane."),
     atoms: int = typer.Option(21, help="Atoms of the distributional form."),
-    projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest or floor."),
+    projection: str = typer.Option("cramer", help="Off-grid handling: cramer, nearest, nearest-mass or floor."),
     schedule: str = typer.Option("constant", help="constant or robbins-monro."),
     seed: int = typer.Option(0, help="Root of every stream."),
     exact: bool = typer.Option(False, "--exact", help="Expected areas, computed: no seeds. Linear predictors only."),

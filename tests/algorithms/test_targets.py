@@ -55,6 +55,12 @@ def test_every_projection_is_its_definition(target, r, gamma, seed):
             masses[low] += mass * (1 - (where - low))
             masses[low + 1] += mass * (where - low)
         expected = np.cumsum(masses)[:-1]
+    elif target.projection == "nearest-mass":  # each mass to the atom nearest to where it falls, or to an end
+        masses = np.zeros(target.atoms)
+        for mass, where in zip(p, r + gamma * z, strict=True):
+            below = [j for j in range(target.atoms) if z[j] - dz / 2 <= where + 1e-9 * dz]
+            masses[below[-1] if below else 0] += mass
+        expected = np.cumsum(masses)[:-1]
     elif target.projection == "floor" or gamma == 0:
         expected = np.array([shifted_cdf(target, p, r, gamma, x) for x in z[:-1]])
         if target.projection == "floor":  # from V_max on F = 1, whatever lies beyond
@@ -103,7 +109,7 @@ def test_an_ended_episode_is_a_point_mass_at_the_reward(projection):
     assert target.point_mass(2.0).tolist() == [0, 0, 1, 1]
     assert target.point_mass(-1.0).tolist() == [1, 1, 1, 1]
     assert target.point_mass(9.0).tolist() == [0, 0, 0, 0]
-    between = [0, 0, 0.75, 1] if projection == "cramer" else [0, 0, 0, 1]
+    between = {"cramer": [0, 0, 0.75, 1], "nearest-mass": [0, 0, 1, 1]}.get(projection, [0, 0, 0, 1])
     assert target.point_mass(2.25).tolist() == between
     assert not target.shift(2.0, 0.0).weight.any()
 
@@ -137,6 +143,26 @@ def test_half_way_between_two_atoms_nearest_takes_the_upper_one():
     assert up.constant.tolist() == [0.0] * 4
     assert down.matrix().tolist() == np.eye(4, k=1).tolist()  # F at j + ½ is taken at j + 1
     assert down.constant.tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_half_way_between_two_atoms_mass_moves_to_the_upper_one():
+    """Atoms 0 … 4 and γ = 1. Shifted by ½, all mass moves up an atom; by −½, it stays where it is."""
+    target = CdfTarget(0.0, 4.0, 5, "nearest-mass")
+    up, down = target.shift(0.5, 1.0), target.shift(-0.5, 1.0)
+    assert up.matrix().tolist() == np.eye(4, k=-1).tolist()
+    assert up.constant.tolist() == [0.0] * 4
+    assert down.matrix().tolist() == np.eye(4).tolist()
+    assert down.constant.tolist() == [0.0] * 4
+
+
+def test_mass_skips_an_atom_where_neighbours_round_apart():
+    """γ = 1, and a reward half a cell and the tolerance below an atom: float64 puts neighbours two atoms apart."""
+    target = CdfTarget(-2.7, 4.3, 38, "nearest-mass")
+    r = (np.arange(1000) / 7 - 60.5 - 1e-9) * target.spacing
+    shift = target.shift(r, np.ones(1000))
+    assert shift.weight[:, 1].any()  # a source that fills two rows
+    laws = shift.matrix().sum(2) + shift.constant  # of all mass on the lowest atom
+    assert (np.diff(laws) >= 0).all()
 
 
 @pytest.mark.parametrize("projection", sorted(PROJECTIONS))
