@@ -15,6 +15,7 @@ from dgtd.harness.judging.claims import Claim, Setting
 from dgtd.harness.judging.verdicts import Finding, exactly, largest
 from dgtd.harness.oracle.certificates import Dynamics, mean_square
 from dgtd.harness.plugins import find_problem
+from dgtd.suites import backups
 
 ROUNDING = 1e-9
 SOURCE = "Proposition 1"
@@ -76,6 +77,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
             _readings,
             seeded=False,
         ),
+        *backups.claims(),
         Claim("contraction/wasserstein", "T^π contracts by γ in the largest W1", "Bellemare et al. 2017", _wasserstein),
         Claim(
             "contraction/wasserstein-bias",

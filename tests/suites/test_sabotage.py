@@ -175,6 +175,31 @@ def sabotage_projection(monkeypatch):
     monkeypatch.setitem(PROJECTIONS, "cramer", PROJECTIONS["nearest"])
 
 
+def sabotage_backup(**wrong):
+    """The oracle's backup of a problem with something wrong in it."""
+    from dgtd.harness.oracle.returns import Backup
+
+    right = Backup.of
+    broken = staticmethod(lambda mdp, target: right(*wrong_parts(mdp, target, **wrong)))
+    return lambda m: m.setattr(Backup, "of", broken)
+
+
+def wrong_parts(mdp, target, policy=False, gamma=None, upper=1.0):
+    """Every action taken at once; another γ; a share of what a source adds to the upper of its two rows."""
+    if policy:
+        object.__setattr__(mdp := mdp.with_(), "target", np.ones_like(mdp.target))
+    mdp = mdp if gamma is None else replace(mdp, gamma=gamma)
+
+    class Weakened:
+        outputs = target.outputs
+
+        def shift(self, r, discount):
+            found = target.shift(r, discount)
+            return replace(found, weight=found.weight * np.array([[1.0], [upper]]))
+
+    return mdp, Weakened()
+
+
 ENGINE_MUTANTS = {
     "gamma dropped": (lambda m: m.setattr(TARGET, shift_of(gamma_dropped)), "gradients/target/cramer"),
     "wrong terminal": (lambda m: m.setattr(TARGET, shift_of(wrong_terminal)), "gradients/target/floor"),
@@ -186,6 +211,9 @@ ENGINE_MUTANTS = {
     "alpha for beta, linear": (sabotage_linear_step_sizes, "gradients/collision/cdf/linear-engine/gtd2/step"),
     "Mirror-Prox as two plain steps": (sabotage_mirror_prox, "rates/one-step/extragradient"),
     "nearest for cramer": (sabotage_projection, "contraction/cramer"),
+    "every action at once in the backup": (sabotage_backup(policy=True), "contraction/backup/cramer"),
+    "a backup without discount": (sabotage_backup(gamma=0.999), "contraction/backup/cramer"),
+    "a backup that loses half of the upper rows": (sabotage_backup(upper=0.5), "contraction/backup/attained"),
 }
 
 
