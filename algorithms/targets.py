@@ -10,7 +10,7 @@ per source, and both T f' and Tᵀt cost O(m).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -56,6 +56,16 @@ class Shift:
     def arrays(self) -> tuple[Any, Any, Any]:
         """row, weight, constant."""
         return self.row, self.weight, self.constant
+
+    def around(self, reference: Floats) -> Shift:
+        """The map of what is added to a reference [n]: its constant is t + T reference − reference."""
+        n = self.row.shape[-1]
+        row, pushed = self.row.reshape(-1, n), np.zeros((self.row.size // n, n + 1))  # the last row is off the grid
+        for extra in (0, 1):
+            values = self.weight[..., extra, :].reshape(-1, n) * reference
+            np.add.at(pushed, (np.arange(len(row))[:, None], row + extra), values)
+        moved = pushed[:, :n].reshape(self.row.shape)
+        return Shift(self.row, self.weight, self.constant + moved - reference)
 
     def take(self, index: Any) -> Shift:
         """The shifts of some of the transitions."""
@@ -119,8 +129,11 @@ class Target(Affine, Protocol):
     def mean(self, prediction: Any) -> Any:
         """The value that predictions [..., n] represent."""
 
-    def start(self, theta: Floats, features: Floats) -> Floats:
-        """[n, k]: where a linear predictor starts so that its mean is θᵀφ, on features [states, k]."""
+    def of_linear(self) -> Target:
+        """The same for linear predictors, which need not hold a constant in their span."""
+
+    def start(self, theta: Floats) -> Floats:
+        """[n, k]: where a linear predictor starts so that its mean is θᵀφ."""
 
     def logits(self, pinned: bool) -> int:
         """Width of a network's last layer, per action."""
@@ -159,7 +172,11 @@ class ValueTarget:
         """The value itself."""
         return prediction[..., 0]
 
-    def start(self, theta: Floats, features: Floats) -> Floats:
+    def of_linear(self) -> ValueTarget:
+        """Itself: a value of 0 is where a linear predictor begins."""
+        return self
+
+    def start(self, theta: Floats) -> Floats:
         """θ itself."""
         return theta[None].copy()
 
@@ -181,16 +198,19 @@ class CdfTarget:
     Off-grid points: `cramer` is the ℓ2 projection (C51's splitting of mass). Two are readings of the paper's
     remark 3, and round half up: `nearest` takes F' at the atom nearest to (z_j − r)/γ, `nearest-mass` moves the mass at
     r + γz_k to the nearest atom. `floor` is the exact CDF of a discrete law.
+
+    A network predicts F itself. A linear predictor (`linear`) predicts what is added to the law of the return 0.
     """
 
     v_min: float
     v_max: float
     atoms: int
     projection: str = "cramer"
+    linear: bool = False
     kind: ClassVar[str] = "cdf"
     form: ClassVar[str] = "distributional"
     objective: ClassVar[str] = "rdmspbe"
-    metrics: ClassVar[tuple[str, ...]] = (*ValueTarget.metrics, "rdmspbe", "cramer")
+    metrics: ClassVar[tuple[str, ...]] = (*ValueTarget.metrics, "rdmspbe", "cramer", "improper")
 
     @classmethod
     def over(cls, support: tuple[float, float], atoms: int, projection: str) -> CdfTarget:
@@ -220,25 +240,41 @@ class CdfTarget:
 
     def shift(self, reward: ArrayLike, discount: ArrayLike) -> Shift:
         """T and t, always in float64."""
+        shift = self._of_laws(reward, discount)
+        return shift.around(self.reference) if self.linear else shift
+
+    def _of_laws(self, reward: ArrayLike, discount: ArrayLike) -> Shift:
         r, gamma = _transitions(reward, discount)
         return PROJECTIONS[self.projection](self, r[..., None], gamma[..., None])
 
+    def of_linear(self) -> CdfTarget:
+        """On the same atoms."""
+        return replace(self, linear=True)
+
+    @property
+    def reference(self) -> Floats:
+        """[n]: the law of the return 0, Cramér-projected. On a range without 0 it is no law, but its mean is 0."""
+        law = _cramer(self, np.zeros(1), np.zeros(1)).constant
+        return law + (self.v_max - self.spacing * law.sum()) / (self.spacing * self.outputs)
+
+    def laws(self, prediction: Floats) -> Floats:
+        """F of predictions [..., n]; of linear ones it may be a signed measure."""
+        return prediction + self.reference if self.linear else prediction
+
     def mean(self, prediction: Any) -> Any:
         """Σ z_j p_j, which is z_m − Δz Σ_{j<m} F_j."""
-        return self.v_max - self.spacing * prediction.sum(-1)
+        return (0.0 if self.linear else self.v_max) - self.spacing * prediction.sum(-1)
 
-    def start(self, theta: Floats, features: Floats) -> Floats:
-        """θ spread evenly over the atoms.
-
-        The mean of F = Θφ is z_m − Δz φᵀΣθ_j, so this needs c with φᵀc = 1; where the features have none, the
-        least-squares c is used, and the lift's mean starts near the scalar one.
-        """
-        one = np.linalg.lstsq(features, np.ones(len(features)), rcond=None)[0]
-        each = (self.v_max * one - theta) / (self.spacing * self.outputs)
-        return np.tile(each, (self.outputs, 1))
+    def start(self, theta: Floats) -> Floats:
+        """θ spread evenly over the atoms."""
+        if not self.linear:
+            raise ValueError("target must be of linear predictors: call of_linear()")
+        return np.tile(-theta / (self.spacing * self.outputs), (self.outputs, 1))
 
     def logits(self, pinned: bool) -> int:
         """One per atom; the last one is 0 if it is pinned."""
+        if self.linear:
+            raise ValueError("target must be of networks, got one of linear predictors")
         return self.atoms - pinned
 
     def head(self, pinned: bool = False) -> Head:
@@ -247,14 +283,14 @@ class CdfTarget:
 
         return CdfHead(self, pinned)
 
-    def probabilities(self, prediction: Floats) -> Floats:
+    def probabilities(self, law: Floats) -> Floats:
         """Masses p_1 … p_m of CDFs [..., m − 1]."""
-        ends = (*prediction.shape[:-1], 1)
-        return np.diff(np.concatenate([np.zeros(ends), prediction, np.ones(ends)], axis=-1), axis=-1)
+        ends = (*law.shape[:-1], 1)
+        return np.diff(np.concatenate([np.zeros(ends), law, np.ones(ends)], axis=-1), axis=-1)
 
     def point_mass(self, value: ArrayLike) -> Floats:
         """The CDF of a known return, projected as the target projects it."""
-        return self.shift(value, np.zeros_like(np.asarray(value, dtype=float))).constant
+        return self._of_laws(value, np.zeros_like(np.asarray(value, dtype=float))).constant
 
 
 def _cramer(target: CdfTarget, r: Floats, gamma: Floats) -> Shift:

@@ -40,10 +40,10 @@ def compare(found: Floats, expected: Floats, what: str = "E[Δθ]", of: str = "�
     return exactly(error, EXACT, words, wrong, cosine=cosine, size=float(np.abs(expected).max()))
 
 
-def every_outcome(target_atoms: int = 4):  # type: ignore[no-untyped-def]
+def every_outcome(engine: str):  # type: ignore[no-untyped-def]
     """Collision's lift, and a batch with every outcome in a lane of its own."""
     world = find_problem("collision")
-    target = world.target("cdf", target_atoms)
+    target = world.target("cdf", 4, linear=engine == "linear")
     outcomes = np.arange(len(world.mdp.table.probability))[:, None]
     return world.mdp, target, world.mdp.table.batch(outcomes, world.mdp.features, target)
 
@@ -65,7 +65,7 @@ def rows(weights: Any, lanes: int) -> Floats:
 
 
 def engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
-    mdp, target, batch = every_outcome()
+    mdp, target, batch = every_outcome(engine)
     made, predictor, theta, w = points(engine, rule, mdp, target, len(batch.x), setting.seed)
     exact = Objective(mdp, target, predictor).mean_update(rule, flat(theta), flat(w))
     found = made.directions(theta, w, batch)
@@ -76,7 +76,7 @@ def engine_mean(rule: Rule, engine: str, setting: Setting) -> Finding:
 
 def engine_step(rule: Rule, engine: str, setting: Setting) -> Finding:
     """A whole step against the engine's own directions: the right sizes on the right weights."""
-    mdp, target, _ = every_outcome()
+    mdp, target, _ = every_outcome(engine)
     lanes, alpha, beta = 6, 0.03, 0.2
     streams = lane_streams(setting.seed, range(lanes), purpose="step")
     outcomes = Sampler(mdp.table, streams).draw(1).T

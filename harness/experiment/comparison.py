@@ -37,7 +37,9 @@ POWER = 0.8  # of 'about n seeds would tell'
 TARGET = 0.1  # 'steps to target': RMSPBE at this share of its start
 NAMES = {
     "rmspbe": "RMSPBE", "rmsve": "value error", "rdmspbe": "D-MSPBE (root)", "cramer": "Cramér distance",
+    "improper": "states without a distribution",
 }  # fmt: skip
+DRAWN = tuple(name for name in NAMES if name != "improper")  # and compared in pairs: not a share that may be 0 for all
 
 
 @dataclass
@@ -291,7 +293,7 @@ def _shared(experiment: Experiment, a: Entry, b: Entry) -> list[Score]:
     tested = experiment.score(a.place)
     if experiment.in_worlds:
         return [tested]
-    both = [metric for metric in NAMES if metric in a.who.metrics and metric in b.who.metrics]
+    both = [metric for metric in DRAWN if metric in a.who.metrics and metric in b.who.metrics]
     return [Score(metric, number, metric) for metric in both for number in ("final", "auc")]
 
 

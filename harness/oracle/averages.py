@@ -18,6 +18,7 @@ from dgtd.algorithms.checks import Floats, integers
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.stepping import check_steps
 from dgtd.algorithms.targets import Target
+from dgtd.harness.oracle import metrics as measured
 from dgtd.harness.oracle.mdp import FiniteMDP
 from dgtd.harness.oracle.moments import Expected, Moments
 
@@ -90,7 +91,7 @@ def at_horizon(
     side = 3 * d + 1
     if side * side > LARGEST:
         raise ValueError(f"powers are for small problems: {side}² rows here, at most {LARGEST}")
-    at, names = np.unique(integers("times", times)), metrics or moments.target.metrics
+    at, names = np.unique(integers("times", times)), metrics or measured.squares(moments.target)
     step = np.zeros((side * side, side * side))
     for chance, inner, push in moments.written_out(alpha, beta):
         N = _lifted(inner, push, d)

@@ -5,7 +5,7 @@ by least squares, Err by a general optimiser, second moments by Kronecker produc
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -96,11 +96,13 @@ class Enumerated:
         return A, b, C
 
     def law_backup(self, F: Floats, target: Target) -> Floats:
-        """E_π[T F(s') + t] of each state, F [states, n]."""
-        after = np.zeros_like(F)
+        """E_π[T F(s') + t] of each state, F [states, n]; of a linear predictor's F from law to law."""
+        after, at_0 = np.zeros_like(F), law_of_0(target)
+        on_laws = replace(target, linear=False) if isinstance(target, CdfTarget) else target
         for s, a, p, following, reward, ends in self.outcomes:
-            shift = target.shift(reward, 0.0 if ends else self.mdp.gamma)
-            after[s] += self.mdp.target[s, a] * p * (shift.matrix() @ F[following] + shift.constant)
+            shift = on_laws.shift(reward, 0.0 if ends else self.mdp.gamma)
+            backed = shift.matrix() @ (F[following] + at_0) + shift.constant - at_0
+            after[s] += self.mdp.target[s, a] * p * backed
         return after
 
     def projected_norm(self, error: Floats) -> float:
@@ -114,7 +116,7 @@ class Enumerated:
         """Of one prediction F [states, n]; `law` [states, n] is the true one, where it is known."""
         v = F[:, 0]
         if isinstance(target, CdfTarget):
-            v = np.array([target.support @ np.diff([0.0, *row, 1.0]) for row in F])
+            v = np.array([target.support @ np.diff([0.0, *row, 1.0]) for row in F + law_of_0(target)])
         out = {
             "rmspbe": self.projected_norm(self.backup(v) - v),
             "rmsve": float(np.sqrt(sum(d * (x - y) ** 2 for d, x, y in zip(self.visits, v, self.values, strict=True)))),
@@ -124,9 +126,22 @@ class Enumerated:
             gap = self.law_backup(F, target) - F
             out["rdmspbe"] = float(np.sqrt(sum(self.projected_norm(column) ** 2 for column in gap.T)))
             if law is not None:
-                squares = target.spacing * ((F - law) ** 2).sum(1)
+                squares = target.spacing * ((F + law_of_0(target) - law) ** 2).sum(1)
                 out["cramer"] = float(np.sqrt(self.visits @ squares))
+            out["improper"] = float(np.mean([not is_law(row) for row in F + law_of_0(target)]))
         return out
+
+
+def law_of_0(target: Target) -> Floats:
+    """What a linear predictor's outputs are added to: mass 1 − |z|/Δz at the atoms z next to 0. Else nothing."""
+    if not (isinstance(target, CdfTarget) and target.linear):
+        return np.zeros(target.outputs)
+    return np.cumsum(np.maximum(0.0, 1.0 - np.abs(target.support) / target.spacing))[:-1]
+
+
+def is_law(F: Floats) -> bool:
+    """Between 0 and 1, and rising."""
+    return bool((F >= -1e-9).all() and (F <= 1 + 1e-9).all() and (F[1:] >= F[:-1] - 1e-9).all())
 
 
 def saddle_error(A: Floats, b: Floats, C: Floats, R: float, theta: Floats, w: Floats) -> float:

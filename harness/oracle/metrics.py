@@ -13,13 +13,21 @@ from dgtd.algorithms.targets import CdfTarget, Target, cramer_distance
 from dgtd.harness.oracle.mdp import FiniteMDP
 from dgtd.harness.oracle.returns import Backup, true_law
 
+LAW = 1e-9  # by how much a mass may be below 0 in a law
+
+
+def squares(target: Target) -> tuple[str, ...]:
+    """The metrics whose squares are quadratic forms of a linear predictor's θ: all but a share of states."""
+    return tuple(name for name in target.metrics if name != "improper")
+
 
 class Metrics:
-    """Metrics of predictions F [..., states, n] on one problem; the target names those that apply.
+    """Metrics of predictions F [..., states, n] on one problem, as the target has them; it names those that apply.
 
     rmspbe   √MSPBE of the mean                     rmsve    √Σ d(s)(v̂ − v)²
     size     RMS over states of v̂                   rdmspbe  √D-MSPBE, in the problem's own features
     cramer   √Σ d(s) ℓ2²(F(s), true law of the return at the atoms)
+    improper the share of states whose F is no law: it falls somewhere, or leaves [0, 1]
     """
 
     def __init__(self, mdp: FiniteMDP, target: Target) -> None:
@@ -36,6 +44,7 @@ class Metrics:
                 "size": lambda: np.sqrt((values**2).mean(-1)),
                 "rdmspbe": lambda: self._rdmspbe(F),
                 "cramer": lambda: self._cramer(F),
+                "improper": lambda: self._improper(F),
             }
             return np.stack([of[name]() for name in names or self.names], axis=-1)
 
@@ -69,7 +78,12 @@ class Metrics:
 
     def _cramer(self, F: Floats) -> Floats:
         assert isinstance(self.target, CdfTarget)
-        return np.sqrt(cramer_distance(F, self._law, self.target.spacing) ** 2 @ self.mdp.d)
+        return np.sqrt(cramer_distance(self.target.laws(F), self._law, self.target.spacing) ** 2 @ self.mdp.d)
+
+    def _improper(self, F: Floats) -> Floats:
+        assert isinstance(self.target, CdfTarget)
+        least = self.target.probabilities(self.target.laws(F)).min(-1)
+        return np.where(np.isfinite(least), least < -LAW, np.nan).mean(-1)
 
 
 LATE = 0.2  # the share of all steps over which a late mean is taken

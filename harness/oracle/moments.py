@@ -21,7 +21,7 @@ from dgtd.algorithms.stepping import Constant, Schedule, check_steps
 from dgtd.algorithms.targets import Target
 from dgtd.harness.oracle import moment_kernels as kernels
 from dgtd.harness.oracle.mdp import FiniteMDP, row_space
-from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.metrics import Metrics, squares
 
 FAR = 100.0  # times the start's predictions
 LARGEST = 30_000_000  # numbers in the second moments of all states: a quarter of a gigabyte, twice
@@ -102,7 +102,7 @@ class Moments:
         A -= np.einsum("o,oi,onm,ok->nimk", mass, here, T, there, optimize=True)
         b = np.einsum("o,oi,on->ni", mass, here, shift.constant, optimize=True)
         found = np.linalg.lstsq(A.reshape(self.size, -1), b.ravel(), rcond=1e-12)[0].reshape(n, -1)
-        first = self.target.start(self.mdp.theta_initial, self.mdp.features) @ self._basis.T
+        first = self.target.start(self.mdp.theta_initial) @ self._basis.T
         reach = [1.0, *(float(np.abs(self.features @ theta.T).max()) for theta in (first, found))]
         return found if reach[2] <= FAR * max(reach[:2]) else np.zeros_like(found)
 
@@ -150,16 +150,16 @@ class Moments:
         """
         d, measure = self.size, Metrics(self.mdp, self.target)
 
-        def squares(points: Floats) -> Floats:
+        def at(points: Floats) -> Floats:
             theta = self.fixed + points.reshape(-1, *self.fixed.shape)
             return measure(np.swapaxes(theta @ self.features.T, -1, -2), names) ** 2
 
         length = np.tile(1.0 / np.linalg.norm(self.features, axis=0), self.target.outputs)
         unit = np.diag(length)
-        c = squares(np.zeros((1, d)))[0]
-        plus, minus = squares(unit) - c, squares(-unit) - c
+        c = at(np.zeros((1, d)))[0]
+        plus, minus = at(unit) - c, at(-unit) - c
         i, j = np.triu_indices(d, 1)
-        both = squares(unit[i] + unit[j]) - c
+        both = at(unit[i] + unit[j]) - c
         square = np.zeros((len(names), d, d))
         square[:, range(d), range(d)] = ((plus + minus) / 2).T
         square[:, i, j] = square[:, j, i] = ((both - plus[i] - plus[j]) / 2).T
@@ -180,7 +180,7 @@ class Moments:
             raise ValueError(f"times must be 0 or more, got {at}")
         if extragradient and self.rule.w_decay:
             raise ValueError(f"Mirror-Prox's exact curve is for rules whose w does not decay, got {self.rule.name!r}")
-        names, n, k = metrics or self.target.metrics, self.target.outputs, self.features.shape[1]
+        names, n, k = metrics or squares(self.target), self.target.outputs, self.features.shape[1]
         old = 2 * self.size if extragradient else 0
         side = old + 2 * self.size + (self.size if average else 0)
         slots = self._slots
@@ -219,7 +219,7 @@ class Moments:
 
     def start(self, theta: Floats | None = None) -> Floats:
         """θ₀ − θ* [n, rank], from θ₀ [n, k] or the problem's own."""
-        first = self.target.start(self.mdp.theta_initial, self.mdp.features) if theta is None else theta
+        first = self.target.start(self.mdp.theta_initial) if theta is None else theta
         return first @ self._basis.T - self.fixed
 
     def predictions(self, away: Floats) -> Floats:

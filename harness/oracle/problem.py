@@ -67,10 +67,13 @@ class Problem:
         """What is tested, then what is described."""
         return (AREA, Score("rmspbe", "final", "RMSPBE at the end"), Score("rmsve", "final", "value error at the end"))
 
-    def target(self, kind: str = "value", atoms: int = ATOMS, projection: str = "cramer") -> Target:
-        """The value target, or the CDF target of the lift."""
-        return target_class(kind).over(self.support, atoms, projection)
+    def target(
+        self, kind: str = "value", atoms: int = ATOMS, projection: str = "cramer", linear: bool = True
+    ) -> Target:
+        """The value target, or the CDF target of the lift; a network's if it is not to be `linear`."""
+        made = target_class(kind).over(self.support, atoms, projection)
+        return made.of_linear() if linear else made
 
     def theta_initial(self, target: Target) -> Floats:
         """[n, k]: θ₀ of a linear predictor; a lift starts from the same mean."""
-        return target.start(self.mdp.theta_initial, self.mdp.features)
+        return target.start(self.mdp.theta_initial)

@@ -7,7 +7,7 @@ not be unique.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -125,6 +125,7 @@ class ProjectedLaw:
 
 def projected_law(mdp: FiniteMDP, target: CdfTarget) -> ProjectedLaw:
     """F = E_π[T F(s') + t] on the target's own atoms, with its own projection."""
+    target = replace(target, linear=False)
     backup = Backup.of(mdp, target)
     T = backup.matrix
     system = sp.identity(T.shape[0], format="csc") - T.tocsc()

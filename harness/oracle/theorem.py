@@ -38,7 +38,7 @@ def linear_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objectiv
 
 def network_case(problem: Problem, target_kind: str, seed: int) -> tuple[Objective, Floats]:
     """One hidden layer of 3, 5 atoms, a pinned logit, random weights."""
-    target = problem.target(target_kind, atoms=5)
+    target = problem.target(target_kind, atoms=5, linear=False)
     engine = MlpEngine(gtd2, (problem.mdp.features.shape[1], 3), target, pinned=True)
     theta = flat(engine.init([generator(seed, purpose="weights")]))
     return Objective(problem.mdp, target, mlp(engine, problem.mdp.features)), theta

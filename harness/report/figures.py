@@ -9,7 +9,7 @@ import numpy as np
 
 from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.targets import CdfTarget
-from dgtd.harness.experiment.comparison import ALPHA, NAMES, Comparison, Entry
+from dgtd.harness.experiment.comparison import ALPHA, DRAWN, NAMES, Comparison, Entry
 from dgtd.harness.experiment.exact import METRIC
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.oracle.problem import ATOMS
@@ -70,7 +70,7 @@ def _learning(found: Comparison, problem: str, styles: Styles) -> Figure:
         axis.set(xlabel="steps", ylabel=NAMES[metric], xscale="log", yscale="log")
         return Readings(at_step, curves)
 
-    metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
+    metrics = [metric for metric in DRAWN if any(metric in entry.who.metrics for entry in here)]
     measured = ", ".join(NAMES[metric] for metric in metrics)
     words = f"{measured} on {problem} against steps: medians over seeds with {1 - ALPHA:.0%} intervals."
     words += caption(here, found.lstd.get(problem))

@@ -59,7 +59,7 @@ class Small(Timed):
         generators, lane_streams = take("dgtd.algorithms.streams", "generators", "lane_streams")
         find_problem = take("dgtd.harness.plugins", "find_problem")
         problem = find_problem("random_mdp(states=6)")
-        target = problem.target("cdf", 30)
+        target = take("dgtd.algorithms.targets", "CdfTarget")(*problem.support, 30)
         engine = SmallEngine(find_rule(rule), (6, *self.hidden[hidden]), target)
         self.loop = SmallLoop(engine, problem.mdp.table, np.eye(6))
         self.state = self.loop.start(engine.init(generators(0, range(4))), lane_streams(0, range(4)))

@@ -63,7 +63,7 @@ def objective(target: str) -> Objective:
     """Of the wheel's own network."""
     found = find_problem("wheel")
     assert found.network is not None
-    made = found.target(target, FORMS[target][0])
+    made = found.target(target, FORMS[target][0], linear=False)
     engine = ModuleEngine(gtd2, found.network(found.mdp.states, made.head().logits), made.head().predict)
     return Objective(found.mdp, made, module(engine, np.eye(found.mdp.states)))
 

@@ -22,7 +22,7 @@ from dgtd.algorithms.streams import lane_streams
 from dgtd.harness.judging.claims import Claim, Need, Setting
 from dgtd.harness.judging.verdicts import Finding, unlikely
 from dgtd.harness.oracle.mdp import FiniteMDP
-from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.metrics import Metrics, squares
 from dgtd.harness.oracle.moments import Expected, Moments
 from dgtd.harness.oracle.problem import Problem
 from dgtd.harness.plugins import find_problem
@@ -57,11 +57,12 @@ class Case:
     def numbers(self) -> Callable[[Floats], Floats]:
         """θ [lanes, n, k] → every state's prediction and every squared metric [lanes, numbers]."""
         problem, mdp, _ = self.place()
-        measure = Metrics(mdp, problem.target(self.target, self.atoms))
+        target = problem.target(self.target, self.atoms)
+        measure, names = Metrics(mdp, target), squares(target)
 
         def of(theta: Floats) -> Floats:
             F = np.swapaxes(theta @ mdp.features.T, -1, -2)
-            return np.concatenate([F.reshape(len(theta), -1), measure(F) ** 2], axis=1)
+            return np.concatenate([F.reshape(len(theta), -1), measure(F, names) ** 2], axis=1)
 
         return of
 
@@ -123,7 +124,7 @@ def followed(rule: Rule, case: Case, lanes: int, seed: int) -> Iterator[LaneStat
     target = problem.target(case.target, case.atoms)
     engine = LinearEngine(rule, mdp.table, mdp.features, target)
     streams = lane_streams(seed, range(lanes), problem=case.problem, purpose="curve")
-    state = engine.start(target.start(mdp.theta_initial, mdp.features), streams)
+    state = engine.start(target.start(mdp.theta_initial), streams)
     options: dict[str, Any] = {"average": case.average, "extragradient": case.extragradient, "schedule": schedule}
     for t in TIMES:
         engine.run(state, t - state.steps, case.alpha, case.beta, **options)

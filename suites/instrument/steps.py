@@ -234,7 +234,7 @@ def loop_errors(
 ) -> dict[str, float]:
     """Several steps in two calls, from a random point outside the ball; `radius` is the ball of a control's engine."""
     world, errors = find_problem("collision"), {}
-    mdp, goal = world.mdp, world.target("cdf", 4)
+    mdp, goal = world.mdp, world.target("cdf", 4, linear=engine == "linear")
     samples = literal.samples_of(mdp.table, mdp.features, goal)
     for case in cases:
         steps = literal.Steps(0.3, 0.8, **CASES[case])

@@ -155,7 +155,7 @@ def step_at_the_answer(name: str, kind: str, fault: str, setting: Setting) -> Fi
     """The largest part of the mean step there, as a share of that from a table of zeros."""
     problem = find_problem(FINITE)
     walked = find_problem(f"{FINITE}(explore=0)").mdp if fault == "greedy-next" else problem.mdp
-    target = problem.target("value") if kind == "value" else problem.target("cdf", ATOMS, kind)
+    target = problem.target("value") if kind == "value" else problem.target("cdf", ATOMS, kind, linear=False)
     answer = table_of(exact_rows(problem.mdp, target))
     through = fault == "through-the-end"
     there, start = (

@@ -207,12 +207,45 @@ def test_impossible_transitions_are_refused():
             target.shift([0.0, float("nan")], 0.5)
 
 
-@pytest.mark.parametrize("problem", ["boyan", "random_walk"])
+@pytest.mark.parametrize("problem", ["boyan", "random_walk", "two_state", "random_walk_dependent"])
 def test_a_lift_starts_from_the_mean_that_the_value_starts_from(problem):
-    """Or a comparison of forms begins with a head start."""
+    """Or a comparison of forms begins with a head start; also where no combination of features is constant."""
     world = find_problem(problem)
     X, target = world.mdp.features, world.target("cdf", 7)
     theta = np.random.default_rng(0).normal(size=X.shape[1])
-    laws = X @ target.start(theta, X).T
+    laws = target.laws(X @ target.start(theta).T)
     means = [np.linspace(*world.support, 7) @ np.diff([0.0, *law, 1.0]) for law in laws]
-    np.testing.assert_allclose(means, X @ theta, rtol=0, atol=1e-9 * max(1.0, np.abs(X @ theta).max()))
+    np.testing.assert_allclose(means, X @ theta, rtol=0, atol=1e-12 * max(10.0, np.abs(X @ theta).max()))
+
+
+@given(targets, rewards, discounts, st.integers(0, 99))
+def test_a_linear_target_says_of_what_is_added_what_the_other_says_of_laws(target, r, gamma, seed):
+    """δ is one number, whether F is predicted or what is added to the law of the return 0."""
+    lift = target.of_linear()
+    here, there = np.random.default_rng(seed).normal(size=(2, target.outputs))
+    plain, moved = target.shift(r, gamma), lift.shift(r, gamma)
+    of_laws = plain.matrix() @ lift.laws(there) + plain.constant - lift.laws(here)
+    added = moved.matrix() @ there + moved.constant - here
+    np.testing.assert_allclose(added, of_laws, rtol=0, atol=1e-11)
+    assert lift.mean(here) == pytest.approx(target.mean(lift.laws(here)), abs=1e-11)
+
+
+@given(targets)
+def test_the_reference_is_the_law_of_0_and_off_the_range_keeps_its_mean(target):
+    lift = target.of_linear()
+    assert target.mean(lift.reference) == pytest.approx(0.0, abs=1e-12)
+    masses = target.probabilities(lift.reference)
+    z, dz = target.support, target.spacing
+    if z[0] <= 0 <= z[-1]:
+        np.testing.assert_allclose(masses, np.clip(1 - np.abs(z) / dz, 0, None), atol=1e-9)
+    else:
+        assert masses.min() < 0
+
+
+def test_targets_of_networks_and_of_linear_predictors_do_not_stand_in_for_each_other():
+    target = CdfTarget(-1.0, 1.0, 5)
+    with pytest.raises(ValueError, match="target must be of linear predictors"):
+        target.start(np.zeros(2))
+    with pytest.raises(ValueError, match="target must be of networks"):
+        target.of_linear().head().logits  # noqa: B018
+    assert ValueTarget().of_linear() == ValueTarget()

@@ -18,7 +18,7 @@ from tests.benchmarks.lines import report
 @pytest.mark.benchmark(group="oracle")
 def test_exact_d_mspbe_of_a_network(benchmark):
     problem = find_problem("random_mdp(states=100, features=20)")
-    target = problem.target("cdf", atoms=51)
+    target = problem.target("cdf", atoms=51, linear=False)
     engine = MlpEngine(rules.gtd2, (20, 20), target)
     objective = Objective(problem.mdp, target, mlp(engine, problem.mdp.features))
     theta = flat(engine.init(generators(0, [0])))

@@ -158,14 +158,15 @@ def test_every_row_of_every_chain_sums_to_one_with_its_exit(name):
 
 
 @every_problem
-def test_a_lift_starts_from_the_scalar_mean_where_the_features_hold_a_constant(name):
+def test_a_lift_starts_from_the_scalar_mean_whatever_the_features(name):
     problem = find_problem(name)
     target = problem.target("cdf")
-    mean = target.mean(problem.mdp.features @ problem.theta_initial(target).T)
-    scalar = problem.mdp.features @ problem.mdp.theta_initial
-    one = np.linalg.lstsq(problem.mdp.features, np.ones(problem.mdp.states), rcond=None)[0]
-    constant = problem.mdp.features @ one
-    np.testing.assert_allclose(mean, target.v_max * (1 - constant) + scalar, atol=1e-9)
+    theta = np.random.default_rng(0).normal(size=problem.mdp.features.shape[1])
+    for scalar in (problem.mdp.theta_initial, theta):
+        laws = target.laws(problem.mdp.features @ target.start(scalar).T)
+        means = target.probabilities(laws) @ target.support
+        expected = problem.mdp.features @ scalar
+        np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12 * max(10.0, np.abs(expected).max()))
 
 
 @every_problem

@@ -26,7 +26,7 @@ class Linear(OnTable):
 
     def first(self, seeds: range) -> Floats:
         """The problem's θ₀, or zeros."""
-        theta = self.target.start(self.problem.mdp.theta_initial, self.problem.mdp.features)
+        theta = self.target.start(self.problem.mdp.theta_initial)
         return np.zeros_like(theta) if self.spec.learner.start == "zeros" else theta
 
     def weights(self, state: Any) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from dgtd.algorithms.names import look_up
 from dgtd.algorithms.replay import State, refill
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.streams import generators, lane_streams
-from dgtd.algorithms.targets import Target
+from dgtd.algorithms.targets import CdfTarget, Target
 from dgtd.harness.oracle.mdp import FiniteMDP
 from dgtd.harness.oracle.metrics import Metrics
 from dgtd.harness.oracle.objectives import Objective, Predictor
@@ -68,7 +68,8 @@ class OnTable(Defaults, ABC):
     def of(cls, spec: RunSpec) -> Self:
         problem, learner = find_problem(spec.place.problem), spec.learner
         mdp = problem.mdp.with_(weights=problem.mdp.d) if spec.place.iid else problem.mdp
-        target = problem.target(learner.target, learner.atoms, learner.projection)
+        linear = learner.predictor.kind == "linear"
+        target = problem.target(learner.target, learner.atoms, learner.projection, linear)
         made = cls(spec, problem, mdp, target, resolve(learner.rule))
         for name in spec.probe.metrics:
             look_up("metric", name, dict.fromkeys((*target.metrics, *ALONG, *SPECTRUM, "err", "values")))
@@ -170,12 +171,12 @@ class OnTable(Defaults, ABC):
         return np.concatenate(out, axis=1)
 
     def laws(self, state: Any) -> Floats:
-        """[lanes, n]: the last prediction at the most visited state."""
+        """[lanes, n]: F of the last prediction at the most visited state."""
         theta, _ = self.weights(state)
-        if not self.target.form:
+        if not isinstance(self.target, CdfTarget):
             return np.zeros((len(state.died), 0))
         with np.errstate(all="ignore"):
-            return self.predictions(theta)[:, int(np.argmax(self.mdp.d))].copy()
+            return self.target.laws(self.predictions(theta)[:, int(np.argmax(self.mdp.d))]).copy()
 
     @cached_property
     def _metrics(self) -> Metrics:

@@ -125,6 +125,8 @@ def brute(name, target, F):
     if not isinstance(target, ValueTarget):
         error = law_backup(mdp, target, F) - F
         out["rdmspbe"] = np.sqrt(sum(projected_norm(name, error[:, j]) ** 2 for j in range(target.outputs)))
+        laws = [np.concatenate([[0.0], row, [1.0]]) for row in F]
+        out["improper"] = sum(bool((np.diff(law) < 0).any()) for law in laws) / mdp.states
     return out
 
 

@@ -19,7 +19,7 @@ from dgtd.algorithms.targets import CdfTarget, ValueTarget
 from dgtd.harness.oracle.averages import at_horizon
 from dgtd.harness.oracle.certificates import Dynamics, mean_square
 from dgtd.harness.oracle.mdp import FiniteMDP, Transitions
-from dgtd.harness.oracle.metrics import Metrics
+from dgtd.harness.oracle.metrics import Metrics, squares
 from dgtd.harness.oracle.moments import Moments
 from dgtd.harness.plugins import find_problem
 
@@ -55,7 +55,7 @@ def by_paths(each, mdp, target, steps, alphas, betas, average, extragradient):
     table, measure = mdp.table, Metrics(mdp, target)
     here = mdp.d if mdp.iid else np.asarray(table.start)
     state_of = np.repeat(np.arange(mdp.states), np.diff(table.offsets))
-    total = np.zeros(len(target.metrics))
+    total = np.zeros(len(squares(target)))
     halves = 2 if extragradient else 1
 
     def step(theta, w, outcome, alpha, beta, from_theta, from_w):
@@ -67,7 +67,7 @@ def by_paths(each, mdp, target, steps, alphas, betas, average, extragradient):
         nonlocal total
         if depth == steps * halves:
             point = mean / mass if average and steps else theta
-            total = total + chance * measure(np.swapaxes(point @ mdp.features.T, -1, -2)) ** 2
+            total = total + chance * measure(np.swapaxes(point @ mdp.features.T, -1, -2), squares(target)) ** 2
             return
         draws = range(len(table.probability)) if mdp.iid else np.flatnonzero(state_of == state)
         for o in draws:
@@ -98,7 +98,7 @@ def by_paths(each, mdp, target, steps, alphas, betas, average, extragradient):
             for to, share in after.items():
                 walk(depth + 1, p * share, to, *moved, mass + alphas[n], mean + alphas[n] * middle[0])
 
-    first = target.start(mdp.theta_initial, mdp.features)
+    first = target.start(mdp.theta_initial)
     for state, share in enumerate([1.0] if mdp.iid else here):
         if share > 0:
             walk(0, share, state, first, np.zeros_like(first), 0.0, np.zeros_like(first))
@@ -120,7 +120,7 @@ def assert_exact(found, expected, moments):
 )  # fmt: skip
 def test_two_steps_are_the_mean_over_every_path(seed, each, iid, ends, lift, average, robbins):
     mdp = two_states(seed, iid, ends and not iid)
-    target = CdfTarget(-12, 12, 4, ("cramer", "nearest", "floor")[seed % 3]) if lift else ValueTarget()
+    target = CdfTarget(-12, 12, 4, ("cramer", "nearest", "floor")[seed % 3]).of_linear() if lift else ValueTarget()
     schedule = RobbinsMonro(0.75, 0.55, 2.0) if robbins else None
     alphas, betas = schedule.factors(0, 2) if schedule else (np.ones(2), np.ones(2))
     moments = Moments(each, mdp, target)
@@ -208,7 +208,7 @@ def test_powers_say_where_moments_grow_and_what_they_are_not_for():
     assert np.isfinite(found.curves[:2]).all()
     with pytest.raises(ValueError, match="powers are for independent transitions"):
         at_horizon(Moments(rules.gtd2, problem.mdp, ValueTarget()), 0.1, 0.1, [10])
-    lift = Moments(rules.gtd2, problem.mdp.with_(weights=problem.mdp.d), CdfTarget(-2, 2, 9))
+    lift = Moments(rules.gtd2, problem.mdp.with_(weights=problem.mdp.d), CdfTarget(-2, 2, 9).of_linear())
     with pytest.raises(ValueError, match="powers are for small problems: 121² rows here, at most 1100"):
         at_horizon(lift, 0.1, 0.1, [10])
 

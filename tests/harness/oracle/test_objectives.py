@@ -23,7 +23,7 @@ CASES = [(name, kind, net) for name in PROBLEMS for kind in ("value", "cdf") for
 
 def case(name, kind, net, seed=0):
     problem = find_problem(name)
-    target = problem.target(kind, atoms=5)
+    target = problem.target(kind, atoms=5, linear=net == "linear")
     mdp = problem.mdp
     if net == "linear":
         predictor = linear(mdp.features, target.outputs)
@@ -114,6 +114,8 @@ def test_engines_average_to_the_exact_mean_update(each, kind):
     np.testing.assert_allclose(-weighted(found[0]).ravel(), exact[0], atol=1e-12)
     np.testing.assert_allclose(weighted(found[1]).ravel(), exact[1], atol=1e-12)
 
+    target = problem.target(kind, atoms=4, linear=False)
+    batch = mdp.table.batch(outcomes, mdp.features, target)
     engine = MlpEngine(each, (6, 3), target)
     theta, w = engine.init(generators(0, [0])), engine.init(generators(1, [0]))
     exact = Objective(mdp, target, mlp(engine, mdp.features)).mean_update(each, flat(theta), flat(w))
@@ -126,7 +128,7 @@ def test_engines_average_to_the_exact_mean_update(each, kind):
 
 def test_a_table_of_pinned_logits_has_full_rank_and_an_unpinned_one_has_not():
     problem = find_problem("random_walk")
-    target = problem.target("cdf", atoms=5)
+    target = problem.target("cdf", atoms=5, linear=False)
     for pinned, missing in ((True, 0), (False, 5)):
         engine = MlpEngine(rules.gtd2, (5,), target, pinned=pinned)
         theta = engine.init(generators(0, [0]))
@@ -141,7 +143,7 @@ def test_a_table_of_pinned_logits_has_full_rank_and_an_unpinned_one_has_not():
 def test_the_spectrum_is_that_of_the_matrix_itself():
     """E Σφφᵀ summed state by state, against rank and condition number of many lanes at once."""
     problem = find_problem("random_walk")
-    target = problem.target("cdf", atoms=4)
+    target = problem.target("cdf", atoms=4, linear=False)
     engine = MlpEngine(rules.gtd2, (4,), target, pinned=True)
     objective = Objective(problem.mdp, target, mlp(engine, np.eye(5)[:, :-1]))
     theta = np.stack([flat(engine.init(generators(seed, [0]))) for seed in range(3)] + [np.full(15, np.nan)])

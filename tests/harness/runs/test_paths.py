@@ -21,6 +21,7 @@ from dgtd.harness.runs.store import Store
 from dgtd.harness.runs.trainers.trainer import trainer_of
 
 LANES = 2
+PLACE = "random_mdp(states=6)"  # every step pays, so that means of laws move from the first
 STOPS = (0, 1, 4, 12)  # a run stops at each, and goes on
 FALLS = StepSchedule("robbins-monro", 0.9, 0.6, 2.0)
 PATHS = {
@@ -35,7 +36,7 @@ PATHS = {
 
 def spec_of(rule, iid=False, **learner):
     made = Learner(reference_of(rule), 1.0, 3.0, target="cdf", atoms=4, **learner)
-    return RunSpec(PlaceSpec("collision", iid), made, Probe(STOPS, ("values",)), 0, (("purpose", "path"),))
+    return RunSpec(PlaceSpec(PLACE, iid), made, Probe(STOPS, ("values",)), 0, (("purpose", "path"),))
 
 
 def kept(spec):
@@ -47,14 +48,14 @@ def kept(spec):
 
 def written_out(rule, spec):
     """The same by explicit Jacobians and Hessians."""
-    learner, mdp = spec.learner, find_problem("collision").mdp
+    learner, mdp = spec.learner, find_problem(PLACE).mdp
     if spec.place.iid:
         mdp = mdp.with_(weights=mdp.d)
-    goal, net = CdfTarget(*find_problem("collision").support, 4), learner.predictor
+    goal, net = CdfTarget(*find_problem(PLACE).support, 4), learner.predictor
     X = np.eye(mdp.states)[:, :-1] if net.kind == "table" else mdp.features
     sizes = (X.shape[1], *net.hidden)
     formula = literal.Network(sizes, goal, net.activation, net.pinned).at()
-    predict = partial(literal.linear, goal.outputs) if net.kind == "linear" else formula
+    predict = partial(added_to_0, goal) if net.kind == "linear" else formula
     law = learner.schedule
     exponents = (0.0, 0.0) if law.name == "constant" else (law.alpha_exponent, law.beta_exponent)
     steps = literal.Steps(
@@ -77,11 +78,17 @@ def written_out(rule, spec):
     return np.array([[values(path[t][0]) for path in paths] for t in STOPS])
 
 
+def added_to_0(goal, theta, x):
+    """F of a linear predictor: its outputs, added to a law of the return 0 split between the atoms next to it."""
+    at_0 = np.cumsum(np.clip(1 - np.abs(goal.support) / goal.spacing, 0, None))[:-1]
+    return literal.linear(goal.outputs, theta, x) + torch.as_tensor(at_0)
+
+
 def first_weights(spec, mdp, goal, sizes):
     """θ₀ of each lane: the problem's, or zeros; a network's rows uniform in ±1/√in times the spread, lane by lane."""
     learner = spec.learner
     if learner.predictor.kind == "linear":
-        theta = goal.start(mdp.theta_initial, mdp.features)
+        theta = np.tile(-mdp.theta_initial / (goal.v_max - goal.v_min), (goal.outputs, 1))
         return [(0 * theta if learner.start == "zeros" else theta).ravel()] * LANES
     axes = dict(spec.axes) | {"problem": spec.place.problem, "stream": "weights"}
     layers = list(pairwise((*sizes, goal.atoms - learner.predictor.pinned)))
