@@ -16,6 +16,7 @@ from dgtd.harness.judging.statistics import end_over_start, exponential, magnitu
 from dgtd.harness.judging.verdicts import Finding, agrees, below
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.harness.runs.spec import PredictorSpec
+from dgtd.suites import corrections
 from dgtd.suites.means import medians, request
 
 SOURCE = "Figure 2"
@@ -46,6 +47,7 @@ def claims(rule: object = None) -> list[Claim]:
     )
     source = "ours; Lyle, Bellemare & Castro 2019 on expected and distributional learning"
     made = [Claim("evaluation/random_walk/linear/same-path", says, source, needs=paths, judge=paths_agree)]
+    made += corrections.claims()
     figure: list[tuple[str, str, Judge]] = [
         ("converges", f"distributional GTD2's RMSPBE falls to {TARGET:.0%} of its start", converges),
         ("speed", f"GTD2 and its distributional form need as many steps, within a factor {SIMILAR:g}", similar_speed),
