@@ -6,12 +6,12 @@ are in the full and paper profiles, and are findings about a figure (`dgtd.suite
 
 from dgtd.algorithms.rule import Rule
 from dgtd.harness.judging.claims import Claim
-from dgtd.suites.control import algorithm_three, figure_three, learning, published, seconds
+from dgtd.suites.control import figure_three, learning, published, seconds
 
 
 def claims(rule: Rule | None = None) -> list[Claim]:
     """About the paper's agents; a user's rule is held to Algorithm 3's form by the suite `gradients`."""
     if rule is not None:
         return []
-    made = [*published.claims(), *algorithm_three.claims(), *learning.claims(), *published.updates()]
+    made = [*published.claims(), *published.written_out(), *learning.claims(), *published.updates()]
     return [*made, *learning.beliefs(), *learning.step_sizes(), *seconds.claims(), *figure_three.claims()]

@@ -4,6 +4,7 @@ How large β may be there, where w climbs by SGD: exactly with θ held still, an
 which is cut off is not over: what agents believe on the treadmill, where the truth is 1/(1 − γ).
 """
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Any
@@ -36,16 +37,14 @@ LANES, STEPS, EXPLORE, RATE, BATCH = 12, 8_000, 2_500, 1e-3, 32
 DEAF = "cartpole-deaf"
 
 
-def claims() -> list[Claim]:
+def claims() -> Iterator[Claim]:
     """Each agent earns more than random actions do; and the same check where nobody says that the pole fell."""
-    made = []
     for name in AGENTS:
         says = f"{name} learns on {PLACE}: it earns {LEARNS:g} within {STEPS:,} steps, and random actions 22"
-        id_, needs = f"control/{PLACE}/{name}/learns", partial(lanes_of, name, PLACE)
-        made.append(Claim(id_, says, SOURCE, needs=needs, judge=earns_enough))
+        needs = partial(lanes_of, name, PLACE)
+        yield Claim(f"control/{PLACE}/{name}/learns", says, SOURCE, needs=needs, judge=earns_enough)
     says, needs = "a DQN that bootstraps through termination learns", partial(lanes_of, "dqn", DEAF)
-    id_ = f"control/control/{DEAF}/dqn/learns"
-    return [*made, Claim(id_, says, SOURCE, needs=needs, judge=earns_enough, control=True)]
+    yield Claim(f"control/control/{DEAF}/dqn/learns", says, SOURCE, needs=needs, judge=earns_enough, control=True)
 
 
 def lanes_of(name: str, world: str, setting: Setting, **other: Any) -> list[Need]:
@@ -74,22 +73,19 @@ DECADES = 1.0  # ‖w‖ counts as at most ten times the bound: some lanes overf
 BETA = Acting.beta
 
 
-def step_sizes() -> list[Claim]:
+def step_sizes() -> Iterator[Claim]:
     """The threshold, then lanes on either side of it."""
-    made = []
     for target in TARGETS:
         says = f"with θ held still, w of {RULE} ({target}) by SGD shrinks below β = 2/λ_max(E[φφᵀ]) and grows above"
-        made.append(Claim(f"control/{RULE}/{target}/w-threshold", says, SOURCE, partial(threshold_error, target)))
-    lanes = [
-        (PLACE, "cdf", BETA, f"w of distributional {RULE} stays below {BOUND:g} at β = {BETA:g}", False),
-        ("control", "cdf", LARGE, f"it does at β = {LARGE:g}, too", True),
-        ("control", "value", BETA, f"it does without a distribution, at β = {BETA:g}", True),
-    ]
-    for place, target, beta, says, control in lanes:
+        yield Claim(f"control/{RULE}/{target}/w-threshold", says, SOURCE, partial(threshold_error, target))
+    for place, target, beta, says in (
+        (PLACE, "cdf", BETA, f"w of distributional {RULE} stays below {BOUND:g} at β = {BETA:g}"),
+        ("control", "cdf", LARGE, f"it does at β = {LARGE:g}, too"),
+        ("control", "value", BETA, f"it does without a distribution, at β = {BETA:g}"),
+    ):
         id_, what = f"control/{place}/{RULE}/{target}/beta-{beta:g}/w-bounded", f"{says} ({STEPS:,} steps of {PLACE})"
         needs = partial(lanes_of, RULE, PLACE, target=target, beta=beta)
-        made.append(Claim(id_, what, SOURCE, needs=needs, judge=stays_small, control=control))
-    return made
+        yield Claim(id_, what, SOURCE, needs=needs, judge=stays_small, control=place == "control")
 
 
 # ---------------------------------------------------------------------- θ held still
@@ -162,18 +158,17 @@ TREADMILL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def beliefs() -> list[Claim]:
+def beliefs() -> Iterator[Claim]:
     """What every agent thinks that an action is worth, at last; and each where it is told that an episode has ended."""
     own = f"bootstraps where episodes are cut off: on the treadmill it believes {TRUTH:g}, not {BIASED:.3g}"
     wrong = "that takes an episode that was cut off for one that ended has the right values"
-    made = []
-    for name, (world, says) in product(AGENTS, {"treadmill": own, "treadmill-ends": wrong}.items()):
-        id_, control = f"{world}/{name}/value", says is wrong
-        made.append(Claim(
-            f"control/control/{id_}" if control else f"control/{id_}", f"{name} {says}", "Pardo et al. 2018",
-            needs=partial(walkers, name, world), judge=is_true, control=control,
-        ))  # fmt: skip
-    return made
+    for name, (room, world, says) in product(
+        AGENTS, (("control", "treadmill", own), ("control/control", "treadmill-ends", wrong))
+    ):
+        yield Claim(
+            f"{room}/{world}/{name}/value", f"{name} {says}", "Pardo et al. 2018", control=says is wrong,
+            needs=partial(walkers, name, world), judge=is_true,
+        )  # fmt: skip
 
 
 def walkers(name: str, world: str, setting: Setting) -> list[Need]:

@@ -1,5 +1,6 @@
-"""Agents make the published updates: their directions are the gradients of the published losses, their steps Adam's."""
+"""Agents make the published updates: directions are the published losses' gradients and Algorithm 3's, steps Adam's."""
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,17 +32,16 @@ FAULTS = {
 }
 
 
-def claims() -> list[Claim]:
+def claims() -> Iterator[Claim]:
     """Each agent's directions are its publication's; and the same check against updates that were never published."""
     own = "moves as it was published: its directions are the gradients of the published loss, by autograd"
-    source, made = "Mnih et al. 2015; Bellemare et al. 2017", []
+    source = "Mnih et al. 2015; Bellemare et al. 2017"
     for name in AGENTS:
-        id_, seen = f"control/published/{name}", partial(directions_error, name)
-        made.append(Claim(id_, f"{name} {own}", f"{source}; paper, Algorithm 3", seen))
+        seen = partial(directions_error, name)
+        yield Claim(f"control/published/{name}", f"{name} {own}", f"{source}; paper, Algorithm 3", seen)
     for (name, fault), says in FAULTS.items():
         id_, seen = f"control/control/{name}/{fault}/published", partial(directions_error, name, fault=fault)
-        made.append(Claim(id_, says, source, seen, control=True))
-    return made
+        yield Claim(id_, says, source, seen, control=True)
 
 
 def directions_error(name: str, setting: Setting, fault: str = "") -> Finding:
@@ -137,14 +137,13 @@ UPDATED = {
 }
 
 
-def updates() -> list[Claim]:
+def updates() -> Iterator[Claim]:
     """What an agent does with a batch: update its weights and renew its frozen copy."""
-    source, made = "Kingma & Ba 2015; Mnih et al. 2015; paper, Algorithm 3", []
+    source = "Kingma & Ba 2015; Mnih et al. 2015; paper, Algorithm 3"
     for name, agent in UPDATED.items():
         copy = f", bootstrapping from a copy renewed every {FROZEN} steps" if agent.frozen else " and ascent on w"
         says, check = f"{UPDATES} updates of {name} are Adam's on θ{copy}", partial(updates_are_adams, name)
-        made.append(Claim(f"control/updates/{name}", says, source, check))
-    return made
+        yield Claim(f"control/updates/{name}", says, source, check)
 
 
 def transitions(rng: Any) -> Transitions:
@@ -184,3 +183,98 @@ def adam(moments: list[Floats], g: Floats, step: int) -> Floats:
         moments[i] = keep * moments[i] + (1 - keep) * part
     first, second = moments[0] / (1 - 0.9**step), moments[1] / (1 - 0.999**step)
     return np.asarray(first / (np.sqrt(second) + 1e-8))
+
+
+# ---------------------------------------------------------------------- Algorithm 3, one atom after the other
+#
+# Each atom has its own gradient, as the paper has it. Nothing of ours is used but the engine under test: the network,
+# its law, F((z_j − r)/γ) as a step function (our `floor`) and both updates are written out here.
+
+SAME = 1e-12
+ATOMS = 7
+FLOOR = CdfTarget(0, 10, ATOMS, "floor")
+ETAS = (0.0, 0.5, 1.0)
+
+
+def written_out() -> Iterator[Claim]:
+    """Each η, one whose correction has the wrong sign, and η = 0 against Q-learning."""
+    source = "paper, Algorithm 3"
+    for eta in ETAS:
+        says = f"distributional Greedy-GQ({eta:g}) moves θ and w as Algorithm 3 does, written out atom by atom"
+        yield Claim(f"control/atom-by-atom/greedy_gq({eta:g})", says, source, partial(differs, eta, eta))
+    says, wrong = "so does one whose correction has the other sign", partial(differs, 0.5, -0.5)
+    yield Claim("control/control/atom-by-atom/sign", says, source, wrong, control=True)
+    says = "with η = 0 θ moves as in distributional Q-learning: semi-gradient TD towards the greedy action's law"
+    yield Claim("control/atom-by-atom/q-learning", says, source, is_q_learning)
+
+
+def engine(rule: Any) -> ReplayEngine:
+    return ReplayEngine(rule, (INPUTS, *HIDDEN), FLOOR, dtype=torch.float64, actions=ACTIONS, activation="tanh")
+
+
+def points(ours: ReplayEngine, setting: Setting) -> tuple[Floats, Floats, Transitions]:
+    """Random θ, w and transitions."""
+    rng = generator(setting.seed, suite="control", which="atoms")
+    theta = ours.start(generators(setting.seed, range(LANES), suite="control", which="atoms"))
+    return theta, rng.normal(size=theta.shape), transitions(rng)
+
+
+def differs(eta: float, written: float, setting: Setting) -> Finding:
+    """The largest difference of a direction of ours from Algorithm 3's with η as it is written."""
+    ours = engine(rules.greedy_gq(eta))
+    theta, w, drawn = points(ours, setting)
+    g_theta, g_w, _ = ours.gradients(theta, w, drawn)
+    worst = 0.0
+    for lane in range(LANES):
+        moves = np.zeros((2, theta.shape[1]))
+        for i in range(drawn.action.shape[1]):
+            moves += atom_by_atom(ours.shapes, theta[lane], w[lane], Transitions(*(p[lane, i] for p in drawn)), written)
+        moves /= drawn.action.shape[1]
+        worst = largest(worst, np.abs(-g_theta[lane] - moves[0]), np.abs(g_w[lane] - moves[1]))
+    return exactly(worst, SAME, f"the moves of θ and w are off by {worst:.1e}")
+
+
+def atom_by_atom(shapes: list[tuple[int, int]], theta: Floats, w: Floats, one: Any, eta: float) -> Floats:
+    """[2, d]: what Algorithm 3 adds to θ and to w for one transition, without step sizes."""
+    flat = torch.tensor(theta, requires_grad=True)
+    z = np.linspace(0, 10, ATOMS)
+    here, there = (cumulated(shapes, flat, x) for x in (one.x, one.x_next))
+    masses = np.diff(there.detach().numpy(), prepend=0.0)
+    best = int(np.argmax(masses @ z))
+    moved, climbed = np.zeros_like(theta), np.zeros_like(theta)
+    for j in range(ATOMS):
+        f, phi = value_and_gradient(here[int(one.action)][j], flat)
+        if one.discount > 0:
+            at_or_below = int((z <= (z[j] - one.reward) / one.discount + 1e-9).sum())
+            g, phi_next = value_and_gradient(there[best][at_or_below - 1], flat) if at_or_below else (0.0, 0 * phi)
+        else:  # the return is the reward
+            g, phi_next = float(z[j] >= one.reward), 0 * phi
+        delta, along = g - f, float(phi @ w)
+        climbed += (delta - along) * phi
+        moved += delta * phi - eta * phi_next * along
+    return np.stack([moved, climbed])
+
+
+def cumulated(shapes: Sequence[tuple[int, int]], flat: torch.Tensor, x: Any, actions: int = ACTIONS) -> torch.Tensor:
+    """[actions, atoms]: F(z_j) of every action, from a network of tanh units whose biases are the last rows."""
+    at, h = 0, torch.tensor(x, dtype=torch.float64)
+    for i, (rows, columns) in enumerate(shapes):
+        layer = flat[at : at + rows * columns].reshape(rows, columns)
+        at += rows * columns
+        h = h @ layer[:-1] + layer[-1]
+        h = torch.tanh(h) if i < len(shapes) - 1 else h
+    return torch.softmax(h.reshape(actions, -1), -1).cumsum(-1)
+
+
+def value_and_gradient(number: torch.Tensor, flat: torch.Tensor) -> tuple[float, Floats]:
+    """F at an atom, and φ there."""
+    (gradient,) = torch.autograd.grad(number, flat, retain_graph=True)
+    return float(number.detach()), gradient.numpy()
+
+
+def is_q_learning(setting: Setting) -> Finding:
+    """G_θ of both, bootstrapping from themselves."""
+    ours, theirs = engine(rules.greedy_gq(0.0)), engine(rules.td)
+    theta, w, drawn = points(ours, setting)
+    worst = largest(np.abs(ours.gradients(theta, w, drawn)[0] - theirs.gradients(theta, w, drawn)[0]))
+    return exactly(worst, SAME, f"the directions of θ are off by {worst:.1e}")

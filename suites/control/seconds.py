@@ -4,6 +4,7 @@ Exact counts of a step's work are in the suite `cost`. A replayed batch is one c
 this is time: two agents in turn, in one process, not in ci.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -32,12 +33,10 @@ RATIOS = {
 }
 
 
-def claims() -> list[Claim]:
-    made = []
+def claims() -> Iterator[Claim]:
     for name, (first, second, most, says) in RATIOS.items():
-        id_, judge = f"control/seconds/{name}", partial(ratio_of_times, first, second, most)
-        made.append(Claim(id_, says, SOURCE, needs=times, judge=judge, profiles=FULL))
-    return made
+        judge = partial(ratio_of_times, first, second, most)
+        yield Claim(f"control/seconds/{name}", says, SOURCE, needs=times, judge=judge, profiles=FULL)
 
 
 def times(setting: Setting) -> list[Need]:

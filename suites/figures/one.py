@@ -11,7 +11,7 @@ from dgtd.harness.report.paper import PaperFigure, Statement
 from dgtd.harness.report.worlds import law_quantiles
 from dgtd.harness.runs.lanes import Lanes
 from dgtd.suites.figures.search import line, pictures, stated
-from dgtd.suites.policy_iteration import figure_one, law
+from dgtd.suites.policy_iteration import figure_one
 from dgtd.suites.policy_iteration.search import FINAL_LANES, FINALISTS, FORMS, LANES, SEARCHED, STEPS, V0, V1, shown
 
 WORLDS = (V0, V1)
@@ -52,8 +52,8 @@ def statements(setting: Setting) -> list[Statement]:
 def needs(setting: Setting) -> list[Need]:
     """Every form on every world, then the jobs behind the laws, rule by rule."""
     runs: list[Need] = [figure_one.at_its_best(form, world, setting) for world in WORLDS for form in FORMS]
-    for rule in law.RULES:
-        runs += law.jobs(figure_one.at_its_best, rule, setting)
+    for rule in figure_one.RULES:
+        runs += figure_one.jobs(rule, setting)
     return runs
 
 
@@ -61,8 +61,8 @@ def draw(evidence: list[Any]) -> list[Figure]:
     """Returns and their spread, the laws, the search."""
     count = len(WORLDS) * len(FORMS)
     trials, jobs = evidence[:count], evidence[count:]
-    each = len(jobs) // len(law.RULES)
-    found = {rule: law.joined(jobs[i * each : (i + 1) * each]) for i, rule in enumerate(law.RULES)}
+    each = len(jobs) // len(figure_one.RULES)
+    found = {rule: figure_one.joined(jobs[i * each : (i + 1) * each]) for i, rule in enumerate(figure_one.RULES)}
     return [returns(trials), laws(found), *pictures()]
 
 
@@ -96,7 +96,7 @@ def laws(found: dict[str, Any]) -> Figure:
             axis.legend(frameon=False, fontsize="small", loc="upper left")
             return Readings(lambda x: f"return at most {x:.3g}", curves)
 
-        after, before = (np.median(each) for each in law.distances(kept))
+        after, before = (np.median(each) for each in figure_one.distances(kept))
         return Panel(
             f"{shown(rule, 'cdf')}: Cramér distance {after:.2f}, at the start {before:.2f}", draw_law, named=True
         )
@@ -104,7 +104,7 @@ def laws(found: dict[str, Any]) -> Figure:
     words = (
         f"CartPole upright, in the middle and at rest, on {V0}, for the action that the policy prefers there: the law "
         "at the end of an evaluation, and discounted returns of the very policy that was evaluated, "
-        f"{law.ROLLOUTS} per lane. Medians over lanes, bands from the tenth to the ninetieth percentile; "
+        f"{figure_one.ROLLOUTS} per lane. Medians over lanes, bands from the tenth to the ninetieth percentile; "
         "distances are medians of the lanes' own."
     )
     return Figure("figure-1-law", "The law of Z(s, a)", words, tuple(panel(*each) for each in found.items()))

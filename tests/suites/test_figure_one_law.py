@@ -9,8 +9,8 @@ from dgtd.harness.experiment.search import iterating_learner, run_spec
 from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.verdicts import Verdict
 from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
-from dgtd.suites.policy_iteration import law
-from dgtd.suites.policy_iteration.law import Closing, distances, joined, laws, monte_carlo, near, on_atoms
+from dgtd.suites.policy_iteration import figure_one
+from dgtd.suites.policy_iteration.figure_one import Closing, distances, joined, laws, monte_carlo, near, on_atoms
 from dgtd.suites.policy_iteration.search import V0
 from tests.physics import fallen, moved
 
@@ -118,8 +118,7 @@ def test_a_return_of_ten_is_out_of_reach_for_nearest(projection, rests):
 
 
 def test_jobs_are_the_cohorts_of_the_figures_lanes():
-    from dgtd.suites.policy_iteration.figure_one import at_its_best
 
-    jobs = law.jobs(at_its_best, "tdc", SETTING)
+    jobs = figure_one.jobs("tdc", SETTING)
     assert len(jobs) == 3
-    assert len(law.jobs(at_its_best, "tdc", Setting("ci"))) == 1
+    assert len(figure_one.jobs("tdc", Setting("ci"))) == 1

@@ -13,14 +13,14 @@ from dgtd.harness.judging.claims import Setting
 from dgtd.harness.judging.verdicts import Verdict
 from dgtd.harness.oracle import mdp, metrics, objectives, saddle
 from dgtd.suites import instrument
-from dgtd.suites.control import algorithm_three, published
+from dgtd.suites.control import published
 from dgtd.suites.convergence import limits
 from dgtd.suites.instrument import curves, exact, steps
 from dgtd.suites.rates import tails
 
 SETTING = Setting("ci", 0)
 CLAIMS = {
-    claim.id: claim for made in (instrument.claims, published.updates, algorithm_three.claims) for claim in made()
+    claim.id: claim for made in (instrument.claims, published.updates, published.written_out) for claim in made()
 } | {"rates/expected-bound/gaussian": tails.gaussian()}
 
 
