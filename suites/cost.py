@@ -14,10 +14,9 @@ from dgtd.algorithms.rules import RULES, gtd2, tdc
 from dgtd.algorithms.targets import CdfTarget
 from dgtd.harness import cost
 from dgtd.harness.cost.fits import alternating, exact_law, interleaved, time_exponent
-from dgtd.harness.judging.claims import FULL, PROFILES, Claim, Need, Setting
+from dgtd.harness.judging.claims import FULL, PROFILES, Claim, Setting
 from dgtd.harness.judging.statistics import mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, exactly
-from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.work import Job
 
 if TYPE_CHECKING:
@@ -84,10 +83,7 @@ def _how(check: Check, engine: str, rule: Rule, everywhere: bool) -> dict[str, A
     if check is not None:
         profiles = PROFILES if everywhere else FULL
         return {"check": partial(check, engine, rule), "seeded": False, "profiles": profiles}
-
-    def needs(setting: Setting) -> list[Need]:
-        return [Job.of(measured_times, reference_of(rule), engine=engine, seed=setting.seed, alone=True)]
-
+    needs = Job.seeded(measured_times, rule, engine=engine, alone=True)
     return {"needs": needs, "judge": _time, "profiles": FULL}
 
 

@@ -144,11 +144,9 @@ ENGINES = {  # its mean over every transition, or a whole step
 
 def engine_claim(rule: Rule, engine: str, what: str) -> Claim:
     does, check = ENGINES[what]
-    id_, says = (
-        f"gradients/collision/cdf/{engine}-engine/{rule.name}/{what}",
-        f"the {engine} engine {does} on collision",
-    )
-    return Claim(id_, f"{rule.name}: {says}", "Algorithms 1 and 2", partial(check, rule, engine), rule=rule)
+    id_, seen = f"gradients/collision/cdf/{engine}-engine/{rule.name}/{what}", partial(check, rule, engine)
+    says = f"{rule.name}: the {engine} engine {does} on collision"
+    return Claim(id_, says, "Algorithms 1 and 2", seen, rule=rule)
 
 
 # ---------------------------------------------------------------------- controls

@@ -158,7 +158,7 @@ def r_operator(setting: Setting) -> Finding:
 
 def needs_sampled_updates(rule: Rule, problem: str, setting: Setting) -> list[Need]:
     steps = 4000 if setting.profile == "ci" else 40_000
-    return [Job.of(sampled_updates, reference_of(rule), problem=problem, steps=steps, seed=setting.seed)]
+    return [Job.of(sampled_updates, rule, problem=problem, steps=steps, seed=setting.seed)]
 
 
 def sampled_updates(rule: Rule, problem: str, steps: int, seed: int, lanes: int = 64) -> dict[str, Any]:

@@ -24,7 +24,7 @@ DEATHS = 2  # a worker may be killed by somebody else: what ends a second one ha
 
 def _hand_over(work: Work, executor: Executor, timeout: float | None, kept: Checkpoints | None) -> Future[Any]:
     """The worker keeps the limit itself if it can; one that does not come back is ended."""
-    task = Task.of(work, timeout, isinstance(work, Cohort) and work.twice)
+    task = Task.of(work, timeout)
     if kept is not None:
         task = replace(task, checkpoints=str(kept.path), every=every())
     if isinstance(executor, Workers) and timeout is not None:

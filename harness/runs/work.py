@@ -16,15 +16,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
 import numpy as np
 
 from dgtd.algorithms.digest import digest
+from dgtd.algorithms.rule import Rule
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.checkpoints import EVERY, Keeper, name_of
 from dgtd.harness.runs.fingerprint import machine_facts, of_code, parts_of, run_hash
 from dgtd.harness.runs.lanes import Lane
-from dgtd.harness.runs.rule_files import resolve
+from dgtd.harness.runs.rule_files import reference_of, resolve
 from dgtd.harness.runs.spec import FileRef, Outcome, RunSpec, seeds_of
 from dgtd.harness.runs.timeouts import GRACE, came, ended_beyond, time_limit, watched
 from dgtd.harness.runs.trainers.trainer import prepared, train, trainer_of
@@ -32,33 +32,22 @@ from dgtd.harness.runs.trainers.trainer import prepared, train, trainer_of
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is sent: work as text, and what the sender takes it to be.
+    """What a worker is sent: work, and what the sender takes it to be.
 
-    cohort        which of a run's cohorts; −1 for a job
-    twice         run it twice, and see whether both agree
     checkpoints   the folder that a long cohort is kept in, or ''; `every`: seconds between two checkpoints
     """
 
-    text: str
+    work: Work
     hash: str
     parts: dict[str, str]
-    cohort: int = -1
     timeout: float | None = None
-    twice: bool = False
     checkpoints: str = ""
     every: float = EVERY
 
     @staticmethod
-    def of(work: Work, timeout: float | None = None, twice: bool = False) -> Task:
+    def of(work: Work, timeout: float | None = None) -> Task:
         """With this process's fingerprint of the work."""
-        index = work.index if isinstance(work, Cohort) else -1
-        return Task(work.to_json(), work.hash, work.parts, index, timeout, twice)
-
-    @property
-    def work(self) -> Work:
-        if self.cohort < 0:
-            return Job.from_json(self.text)
-        return Cohort(RunSpec.from_json(self.text), self.cohort)
+        return Task(work, work.hash, work.parts, timeout)
 
     def keeper(self, seeds: range) -> Keeper | None:
         """Of the cohort's checkpoint, if there is a folder for it."""
@@ -92,7 +81,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Cohort:
-    """A cohort of a run: lanes that run and are stored together."""
+    """A cohort of a run: lanes that run and are stored together; `twice`: run it twice, and see whether both agree."""
 
     spec: RunSpec
     index: int
@@ -140,11 +129,18 @@ class Job:
     alone: bool = False
 
     @staticmethod
-    def of(function: Callable[..., Any], rule: FileRef | None = None, alone: bool = False, **parameters: Any) -> Job:
+    def of(
+        function: Callable[..., Any], rule: Rule | FileRef | None = None, alone: bool = False, **parameters: Any
+    ) -> Job:
         """A call of a module's function."""
-        text = json.dumps(parameters, sort_keys=True)
-        name = f"{function.__module__}:{function.__qualname__}"
-        return Job(name, text, rule, package_of(function.__module__), alone)
+        name, text = f"{function.__module__}:{function.__qualname__}", json.dumps(parameters, sort_keys=True)
+        ref = reference_of(rule) if isinstance(rule, Rule) else rule
+        return Job(name, text, ref, package_of(function.__module__), alone)
+
+    @staticmethod
+    def seeded(function: Callable[..., Any], *of: Any, **parameters: Any) -> Callable[[Any], list[Job]]:
+        """What a claim needs that rests on one call: the job, by the seed of a setting."""
+        return lambda setting: [Job.of(function, *of, seed=setting.seed, **parameters)]
 
     @property
     def hash(self) -> str:
@@ -179,10 +175,6 @@ class Job:
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
-    @staticmethod
-    def from_json(text: str) -> Job:
-        return msgspec.json.decode(text, type=Job)
-
 
 Work = Cohort | Job
 
@@ -192,7 +184,7 @@ def _lanes(work: Cohort, task: Task, look: Callable[[], None]) -> Result:
     spec, seeds, keeper = work.spec, work.seeds, task.keeper(work.seeds)
     lanes = train(prepared(spec), seeds, look, keeper)
     rows = lanes.rows(seeds, spec.probe)
-    if task.twice and not _same(rows, train(trainer_of(spec), seeds, look).rows(seeds, spec.probe)):
+    if work.twice and not _same(rows, train(trainer_of(spec), seeds, look).rows(seeds, spec.probe)):
         words = f"rule {spec.learner.rule.name!r} is not a function of its arguments: one cohort, run twice"
         error = f"{words} on {spec.place.problem}, gave two results"
         return Result(task.hash, Outcome.FAILED, error=error, unsteady=True)

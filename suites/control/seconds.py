@@ -14,7 +14,7 @@ from dgtd.algorithms.replay import Replay
 from dgtd.algorithms.streams import generator, lane_streams
 from dgtd.harness.cost.fits import interleaved
 from dgtd.harness.experiment.search import agent_learner, run_spec
-from dgtd.harness.judging.claims import FULL, Claim, Need, Setting
+from dgtd.harness.judging.claims import FULL, Claim, Setting
 from dgtd.harness.judging.statistics import exponential, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.runs.trainers.agent import Acting
@@ -34,13 +34,10 @@ RATIOS = {
 
 
 def claims() -> Iterator[Claim]:
+    times = Job.seeded(measured, alone=True)
     for name, (first, second, most, says) in RATIOS.items():
         judge = partial(ratio_of_times, first, second, most)
         yield Claim(f"control/seconds/{name}", says, SOURCE, needs=times, judge=judge, profiles=FULL)
-
-
-def times(setting: Setting) -> list[Need]:
-    return [Job.of(measured, seed=setting.seed, alone=True)]
 
 
 def measured(seed: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ TD's fixed points are zeros of E[Σφδ], and so of J. On the wheel there is non
 a frozen w misses where ∇J = 0, and Theorem 2 is about something that TD can't do.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 
@@ -29,31 +30,28 @@ FORMS = {"value": (21, 0.02, 0.1, 5000.0, 20_000), "cdf": (4, 0.1, 0.5, 1000.0, 
 LANES, LIMIT, LATE = 64, 0.1, (0.8, 0.85, 0.9, 0.95, 1.0)
 
 
-def claims(rules: tuple[Rule, ...]) -> list[Claim]:
+def claims(rules: tuple[Rule, ...]) -> Iterator[Claim]:
     """What is exact about the place, then the limits, then who must miss them: TD and TDC without h pass elsewhere."""
-    made = []
-    for target in FORMS:
-        what = "a value" if target == "value" else "a return distribution"
+    for target, what in {"value": "a value", "cdf": "a return distribution"}.items():
         says = (
             f"the wheel, {what}: J is above 0 at every angle, and the mean updates of TD and of TDC without h vanish "
+            "at none"
         )
-        id_, check = f"convergence/wheel/{target}/best-J", partial(never_0, target)
-        made.append(Claim(id_, says + "at none", "ours", check, seeded=False))
+        check = partial(never_0, target)
+        yield Claim(f"convergence/wheel/{target}/best-J", says, "ours", check, seeded=False)
     for rule, (target, profiles) in product(rules, {"value": FULL, "cdf": PROFILES}.items()):
-        id_ = f"convergence/wheel/{target}/{rule.name}/gradient"
         says = "where the best J is not 0, ‖∇J‖ ends below a tenth of its start (mean over the last fifth)"
-        made.append(Claim(
-            id_, f"{rule.name}: {says}", SOURCE, needs=partial(run, rule, target), judge=late_gradient, rule=rule,
-            promise=Promise.DESCENDS, profiles=profiles,
-        ))  # fmt: skip
+        yield Claim(
+            f"convergence/wheel/{target}/{rule.name}/gradient", f"{rule.name}: {says}", SOURCE, rule=rule,
+            needs=partial(run, rule, target), judge=late_gradient, promise=Promise.DESCENDS, profiles=profiles,
+        )  # fmt: skip
     for name, words, needs in (
         ("td", "semi-gradient TD on laws", partial(run, td, "cdf")),
         ("h-dropped", "TDC without h", partial(run, greedy_gq(1.0), "cdf")),  # TDC's cotangents, without curvature
         ("w-frozen", "GTD2 whose w stays at 0", partial(run, gtd2, "cdf", beta=1e-12)),
     ):
         id_, says = f"convergence/control/wheel/{name}", f"{words}, taken to settle where ∇J = 0"
-        made.append(Claim(id_, says, SOURCE, needs=needs, judge=late_gradient, control=True))
-    return made
+        yield Claim(id_, says, SOURCE, needs=needs, judge=late_gradient, control=True)
 
 
 # ---------------------------------------------------------------------- the place, exactly

@@ -26,7 +26,6 @@ from dgtd.harness.oracle.metrics import Metrics, squares
 from dgtd.harness.oracle.moments import Expected, Moments
 from dgtd.harness.oracle.problem import Problem
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.work import Job
 
 TIMES = (1, 2, 4, 10, 30, 100, 300)
@@ -104,7 +103,7 @@ def other_step(rule: Rule) -> Claim:
 
 def means_needed(rule: Rule, cases: tuple[Case, ...], setting: Setting) -> list[Need]:
     lanes = 16_384 if setting.profile == "ci" else 131_072
-    return [Job.of(sampled_means, reference_of(rule), seed=setting.seed, lanes=lanes, **asdict(case)) for case in cases]
+    return [Job.of(sampled_means, rule, seed=setting.seed, lanes=lanes, **asdict(case)) for case in cases]
 
 
 def sampled_means(rule: Rule, lanes: int, seed: int, **case: Any) -> dict[str, Any]:

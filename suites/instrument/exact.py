@@ -21,7 +21,6 @@ from dgtd.harness.oracle.returns import return_variance
 from dgtd.harness.oracle.saddle import Saddle
 from dgtd.harness.oracle.theorem import linear_case, network_case
 from dgtd.harness.plugins import find_problem
-from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.work import Job
 from dgtd.suites.instrument.steps import judged
 from dgtd.suites.stability.lanes import certificate_numbers, class_of
@@ -67,12 +66,13 @@ def claims() -> list[Claim]:
         for name, says, source, check in made
     ]
     for name, (rule, step) in CLASSES.items():  # what `dgtd certify` says, in a case of every class
-        id_, says = (
-            f"instrument/class/{name}",
-            f"{rule.name} at α = β = {step:g} on θ → 2θ is {name.removesuffix('-fast')}",
-        )
-        needs, judge = partial(growth_rates, rule, step), partial(class_is, name)
-        out.append(Claim(id_, says, "closed form", needs=needs, judge=judge))
+        says = f"{rule.name} at α = β = {step:g} on θ → 2θ is {name.removesuffix('-fast')}"
+        needs = Job.seeded(  # long products on independent transitions, and the radius
+            certificate_numbers, rule, problem="two_state", target="value", atoms=2, alpha=step, beta=step, steps=4000,
+            lanes=64, trajectory=False,
+        )  # fmt: skip
+        judge = partial(class_is, name)
+        out.append(Claim(f"instrument/class/{name}", says, "closed form", needs=needs, judge=judge))
     return out
 
 
@@ -242,16 +242,6 @@ CLASSES = {
     "marginal": (td, 0.625),  # E log|M| is 0 here: no finite sample tells on which side
     "diverging-fast": (td, 2.0),
 }
-
-
-def growth_rates(rule: Rule, step: float, setting: Setting) -> list[Job]:
-    """Long products on independent transitions, and the radius."""
-    return [
-        Job.of(
-            certificate_numbers, reference_of(rule), problem="two_state", target="value", atoms=2, alpha=step,
-            beta=step, steps=4000, seed=setting.seed, lanes=64, trajectory=False,
-        )
-    ]  # fmt: skip
 
 
 def class_is(name: str, evidence: list[Any], setting: Setting) -> Finding:

@@ -82,8 +82,8 @@ def drawn(fault: str = "") -> Claim:
     own = "what is bootstrapped from is drawn from the ε-greedy policy under evaluation"
     says = "an evaluation that bootstraps from the greedy action draws it from the policy" if fault else own
     id_ = f"policy_iteration/control/{fault}/next-action" if fault else "policy_iteration/next-action"
-    needs, judge = partial(walks, fault), as_often_as_the_policy
-    return Claim(id_, says, EVALUATED, needs=needs, judge=judge, control=bool(fault))
+    needs = Job.seeded(next_actions, fault=fault)
+    return Claim(id_, says, EVALUATED, needs=needs, judge=as_often_as_the_policy, control=bool(fault))
 
 
 class Counting(Evaluators):
@@ -110,10 +110,6 @@ class GreedyNext(Counting):
         """With another next action."""
         x_next = self.inputs(lesson.x_next[:, 0, : -self.actions], self.greedy(lesson))
         super().learn(lesson._replace(x_next=x_next[:, None]), alpha, beta, radius, now)
-
-
-def walks(fault: str, setting: Setting) -> list[Need]:
-    return [Job.of(next_actions, seed=setting.seed, fault=fault)]
 
 
 def next_actions(seed: int, fault: str) -> list[int]:

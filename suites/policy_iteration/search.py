@@ -13,6 +13,7 @@ The first run of these names the finalists, whose lanes are run by the second.
 
 import json
 import sys
+from collections.abc import Iterator
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -45,23 +46,19 @@ def shown(rule: str, target: str) -> str:
     return f"distributional {rule.upper()}" if target == "cdf" else rule.upper()
 
 
-def claims() -> list[Claim]:
+def claims() -> Iterator[Claim]:
     """Of each form the whole search, how much of the space works and which points are best, and its finalists.
 
     These meet again on fresh lanes: four lanes are too few to tell the best of 64.
     """
-    made = []
+    own: dict[str, Any] = {"figure": True, "confirm": False, "profiles": ("paper",)}
     for form in FORMS:
-        works = f"{shown(*form)} learns on {V0} at half or more of {SEARCHED} settings"
-        best = f"{shown(*form)}'s setting earns most among its {FINALISTS} best of {SEARCHED}, on fresh lanes"
-        for name, says, needs, judge in (
-            ("search", works, searched, how_much_works),
-            ("finalists", best, meeting, earns_most),
-        ):
-            id_, seen = f"policy_iteration/{V0}/{form[1]}/{form[0]}/{name}", partial(judge, form)
-            own: dict[str, Any] = {"figure": True, "confirm": False, "profiles": ("paper",)}
-            made.append(Claim(id_, says, SOURCE, needs=partial(needs, form), judge=seen, **own))
-    return made
+        id_, name = f"policy_iteration/{V0}/{form[1]}/{form[0]}", shown(*form)
+        says, judge = f"{name} learns on {V0} at half or more of {SEARCHED} settings", partial(how_much_works, form)
+        yield Claim(f"{id_}/search", says, SOURCE, needs=partial(searched, form), judge=judge, **own)
+        says = f"{name}'s setting earns most among its {FINALISTS} best of {SEARCHED}, on fresh lanes"
+        needs, judge = partial(meeting, form), partial(earns_most, form)
+        yield Claim(f"{id_}/finalists", says, SOURCE, needs=needs, judge=judge, **own)
 
 
 # ---------------------------------------------------------------------- what was found

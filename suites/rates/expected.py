@@ -10,6 +10,7 @@ With the proposition's steps, α ∝ n^-½, the start and the noise both fall li
 map nonlinear. With the proposition's steps the iterate stays inside it.
 """
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -49,45 +50,41 @@ STEPS = {
 CLOSE, SETTLED_DIGITS = 0.02, 4  # of the exponent, and of the constant
 
 
-def claims(rule: Rule) -> list[Claim]:
+def claims(rule: Rule) -> Iterator[Claim]:
     """About a linear rule; the controls, the cost of correlation and the constant's growth are about GTD2."""
-    made = []
-    for place in PLACES if rule.linear else ():
-        id_ = f"rates/{place}/{rule.name}/expected-exponent"
-        says = (
-            f"{rule.name}: E MSPBE of the averaged iterate, computed exactly, falls like n^-½ or faster on {place}, "
-            "on its way to n^-1"
-        )
-        check = partial(falls_like_a_root, rule, place)
-        made.append(Claim(id_, says, SOURCE, check, rule=rule, promise=Promise.RATE, seeded=False))
+    root = "E MSPBE of the averaged iterate, computed exactly, falls like n^-½ or faster on {}, on its way to n^-1"
+    yield from about(rule, SOURCE, ("expected-exponent", root, falls_like_a_root))
     for place in PLACES:  # the paper assumes independent transitions; episodes do not give them
         id_, profiles = f"rates/{place}/gtd2/expected-markov", PROFILES if place == MARKOV else FULL
         says = f"along episodes E MSPBE of the average is at most {TWICE:g} times that on independent transitions"
         source, check = "ours: Proposition 2 assumes independent transitions", partial(correlation_costs_little, place)
-        made.append(Claim(id_, says, source, check, seeded=False, profiles=profiles))
+        yield Claim(id_, says, source, check, seeded=False, profiles=profiles)
     id_ = "rates/control/expected/constant-step-last-iterate"
     check = partial(falls_like_a_root, gtd2, "random_walk", average=False, step=0.1)
     says = "GTD2's last iterate at a constant step, taken for a rate of n^-½ on the random walk"
-    made.append(Claim(id_, says, SOURCE, check, control=True, seeded=False))
+    yield Claim(id_, says, SOURCE, check, control=True, seeded=False)
     id_, source = "rates/random_mdp/gtd2/constant", "Proposition 2's constant M*"
     says = f"√n E MSPBE grows with the number of features like d^{GROWTH:g} or slower, on random problems"
-    made.append(Claim(id_, says, source, constant_grows_slowly, seeded=False, profiles=FULL))
-    return [*made, *settled(rule)]
+    yield Claim(id_, says, source, constant_grows_slowly, seeded=False, profiles=FULL)
+    yield from settled(rule)
 
 
-def settled(rule: Rule) -> list[Claim]:
+def about(rule: Rule, source: str, *said: tuple[str, str, Callable[..., Finding]]) -> Iterator[Claim]:
+    """On each place what is said of a linear rule, (name, sentence, check); all exact."""
+    for place in PLACES if rule.linear else ():
+        for name, says, check in said:
+            id_, what, seen = f"rates/{place}/{rule.name}/{name}", says.format(place), partial(check, rule, place)
+            yield Claim(id_, f"{rule.name}: {what}", source, seen, rule=rule, promise=Promise.RATE, seeded=False)
+
+
+def settled(rule: Rule) -> Iterator[Claim]:
     """Exponent and constant in the limit; the controls are GTD2 with less noise, and without an average."""
     minus_one = (
         "E MSPBE of the average falls like n^-1 on {}, with steps held constant and with the proposition's: n^-½ is "
         "what the bound shows, not what happens"
     )
     lstds = "n·E MSPBE of the average goes to LSTD's tr(C⁻¹Σ) times 1 + O(α), on {}"  # its own asymptotic variance
-    made = []
-    for place in PLACES if rule.linear else ():
-        for name, says, check in (("settled-exponent", minus_one, is_minus_one), ("lstd", lstds, is_lstds)):
-            id_, what = f"rates/{place}/{rule.name}/{name}", f"{rule.name}: {says.format(place)}"
-            seen = partial(check, rule, place)
-            made.append(Claim(id_, what, OURS, seen, rule=rule, promise=Promise.RATE, seeded=False))
+    yield from about(rule, OURS, ("settled-exponent", minus_one, is_minus_one), ("lstd", lstds, is_lstds))
     constant, exponent = "n·E MSPBE, taken for LSTD's", "E MSPBE at constant steps, taken for −1"
     last = "E MSPBE of the last iterate, taken for −1"
     for name, says, wrong in (
@@ -98,8 +95,7 @@ def settled(rule: Rule) -> list[Claim]:
     ):
         what = f"GTD2, {name.partition('/')[2].replace('-', ' ')} on the random walk: {says}"
         seen = partial(wrong, gtd2, "random_walk")
-        made.append(Claim(f"rates/control/{name}", what, OURS, seen, control=True, seeded=False))
-    return made
+        yield Claim(f"rates/control/{name}", what, OURS, seen, control=True, seeded=False)
 
 
 def problem_of(place: str, rule: Rule, iid: bool = True) -> tuple[Moments, Saddle, Floats]:

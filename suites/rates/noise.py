@@ -4,6 +4,7 @@ From 0 the median Err at n = 10⁴ and 10⁵ is that of the run without noise to
 exponents of `sampled` too. Here it has Err = 0, and how large Err must be is exact (harness/oracle/averages.py).
 """
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Any
@@ -18,11 +19,10 @@ from dgtd.algorithms.rules import gtd2, td
 from dgtd.algorithms.streams import lane_streams
 from dgtd.algorithms.table import Sampler
 from dgtd.algorithms.targets import ValueTarget
-from dgtd.harness.judging.claims import Claim, Judge, Need, Needs, Setting
+from dgtd.harness.judging.claims import Claim, Need, Needs, Setting
 from dgtd.harness.judging.statistics import Interval, magnitude, mean_interval
 from dgtd.harness.judging.verdicts import Finding, below, unlikely
 from dgtd.harness.oracle.saddle import Saddle
-from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.work import Job
 from dgtd.suites.rates.expected import PLACES, problem_of
 from dgtd.suites.rates.parts import noise_of
@@ -98,13 +98,7 @@ def measured(saddle: Saddle, theta: Floats, w: Floats) -> dict[str, Any]:
 def runs(rule: Rule, place: str, steps: int, setting: Setting) -> list[Need]:
     """As evidence."""
     where: dict[str, Any] = {"place": place, "problem": PLACES[place]}
-    return [Job.of(engine_runs, reference_of(rule), **where, steps=steps, lanes=LANES, seed=setting.seed)]
-
-
-def faulty(draws: str, setting: Setting) -> list[Need]:
-    """A loop with a fault, on the walk."""
-    where: dict[str, Any] = {"place": "random_walk", "problem": PLACES["random_walk"], "draws": draws}
-    return [Job.of(faulty_runs, **where, steps=FAULTY_STEPS, lanes=FAULTY_LANES, seed=setting.seed)]
+    return [Job.of(engine_runs, rule, **where, steps=steps, lanes=LANES, seed=setting.seed)]
 
 
 def alone(rule: Rule, place: str, kind: str) -> Claim:
@@ -183,20 +177,22 @@ def reaches_err(rule: Rule, place: str, steps: int | None, evidence: list[Any], 
 # ---------------------------------------------------------------------- controls
 
 
-def controls() -> list[Claim]:
+def controls() -> Iterator[Claim]:
     """Loops whose transitions are wrong, and a rule that has no w, and so no slack."""
     large, centred, slack_of_td = (
         partial(judge, gtd2, "random_walk", steps)
         for judge, steps in ((is_as_large, FAULTY_STEPS), (is_centred, FAULTY_STEPS), (reaches_err, STEPS["ci"]))
     )
-    made: list[tuple[str, str, Needs, Judge]] = [
-        ("noise/none", "the mean update in place of a transition", partial(faulty, MEAN), large),
-        ("noise/half", "the mean of four transitions in place of one", partial(faulty, FOUR), large),
-        ("noise/each-twice", "each transition used in two steps", partial(faulty, TWICE), large),
-        ("noise-centre/one-for-all", "the same transitions in every lane", partial(faulty, SHARED), centred),
+    where: dict[str, Any] = {"place": "random_walk", "problem": PLACES["random_walk"]}
+
+    def faulty(draws: str) -> Needs:
+        return Job.seeded(faulty_runs, **where, draws=draws, steps=FAULTY_STEPS, lanes=FAULTY_LANES)
+
+    for name, says, needs, judge in (
+        ("noise/none", "the mean update in place of a transition", faulty(MEAN), large),
+        ("noise/half", "the mean of four transitions in place of one", faulty(FOUR), large),
+        ("noise/each-twice", "each transition used in two steps", faulty(TWICE), large),
+        ("noise-centre/one-for-all", "the same transitions in every lane", faulty(SHARED), centred),
         ("noise-slack/td", "TD in place of GTD2", partial(runs, td, "random_walk", STEPS["ci"]), slack_of_td),
-    ]
-    return [
-        Claim(f"rates/control/{name}", f"{says}, on the random walk", SOURCE, None, needs, judge, control=True)
-        for name, says, needs, judge in made
-    ]
+    ):
+        yield Claim(f"rates/control/{name}", f"{says}, on the random walk", SOURCE, None, needs, judge, control=True)

@@ -10,20 +10,21 @@ n^-½. The squares fall like 1/(αn)², which is n^-1. Noise in w̄ reaches the 
 n^-1.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dgtd.algorithms.checks import Floats
-from dgtd.algorithms.rule import Cotangents, Promise, Rule, rule
+from dgtd.algorithms.rule import Cotangents, Rule, rule
 from dgtd.algorithms.rules import gtd2, td
 from dgtd.harness.judging.claims import Claim, Setting
 from dgtd.harness.judging.verdicts import Finding, exactly
 from dgtd.harness.oracle.averages import noise_alone, noise_free
 from dgtd.harness.oracle.lstd import lstd
 from dgtd.harness.oracle.saddle import Saddle
-from dgtd.suites.rates.expected import PLACES, problem_of
+from dgtd.suites.rates.expected import about, problem_of
 
 SOURCE = "Proposition 2, its Err taken apart"
 SETTLED = (10**8, 10**9, 10**10)
@@ -38,25 +39,19 @@ def still(delta: Any, u: Any, rho: Any) -> Cotangents:
     return Cotangents(prediction=-rho * u, target=rho * u, tangent=0.0 * u)
 
 
-def claims(each: Rule) -> list[Claim]:
+def claims(each: Rule) -> Iterator[Claim]:
     """About a linear rule; the controls have no w."""
     root = (
         "without noise Err is the ball's slack ‖θ*‖(R − ‖θ*‖)/(αn), which falls like n^-½, and squares that fall like "
         "n^-1, on {}"
     )
     alone = "from θ*, √E‖Aᵀw̄‖² falls like n^-¾ and E MSPBE like n^-1 with LSTD's constant, on {}"
-    made = []
-    for place in PLACES if each.linear else ():
-        for name, says, check in (("slack", root, falls_in_parts), ("noise-parts", alone, noise_falls)):
-            id_, what = f"rates/{place}/{each.name}/{name}", f"{each.name}: {says.format(place)}"
-            seen = partial(check, each, place)
-            made.append(Claim(id_, what, SOURCE, seen, rule=each, promise=Promise.RATE, seeded=False))
+    yield from about(each, SOURCE, ("slack", root, falls_in_parts), ("noise-parts", alone, noise_falls))
     wrong = {"td": (td, "TD in place of GTD2, which has no w"), "still-w": (still, "a w that never moves")}
     for name, (other, words) in wrong.items():
-        id_, seen = f"rates/control/slack/{name}", partial(falls_in_parts, other, "random_walk")
+        seen = partial(falls_in_parts, other, "random_walk")
         says = f"{words}, on the random walk: Err without noise, taken for slack and squares"
-        made.append(Claim(id_, says, SOURCE, seen, control=True, seeded=False))
-    return made
+        yield Claim(f"rates/control/slack/{name}", says, SOURCE, seen, control=True, seeded=False)
 
 
 # ---------------------------------------------------------------------- without noise

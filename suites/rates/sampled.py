@@ -4,6 +4,7 @@ At these horizons Err is that of the run without noise to a few per cent: its ex
 forgotten and of the ball's slack (`parts`). What of it is noise is sampled where there is nothing else (`noise`).
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
@@ -88,45 +89,44 @@ PROX_STEP = "extragradient"
 STABLE = {PROX_STEP: "Mirror-Prox", "plain": "plain GTD2", "two-plain": "'Mirror-Prox' that restarts from the midpoint"}
 
 
-def claims(each: Rule) -> list[Claim]:
+def claims(each: Rule) -> Iterator[Claim]:
     """Exponents are about the rule; Mirror-Prox, the bound and the controls about GTD2's field."""
     falls, theirs = "falls like n^-½ or faster on", "Juditsky et al. 2011"
     promised: dict[str, Any] = {"rule": each, "promise": Promise.RATE}
-    made = []
     for place in PLACES:  # with the proposition's steps
         id_, needs = f"rates/{place}/{each.name}/exponent", partial(over_horizons, each, place)
         says = f"{each.name}: Err of the averaged iterate {falls} {place}; nearly all of it is there without noise"
         judge = partial(falls_like_a_power, place, each)
-        made.append(Claim(id_, says, SOURCE, needs=needs, judge=judge, **promised))
+        yield Claim(id_, says, SOURCE, needs=needs, judge=judge, **promised)
     # On Boyan's chain R is 33, and the start takes long to forget.
     says = f"{each.name}: Err of the averaged iterate {falls} Boyan's chain, once it does"
     needs, id_ = partial(over_horizons, each, "boyan"), f"rates/boyan/{each.name}/exponent"
     promised |= {"needs": needs, "judge": falls_from_some_n, "profiles": FULL}
-    made.append(Claim(id_, says, SOURCE, **promised))
+    yield Claim(id_, says, SOURCE, **promised)
     for place in PROX:
         says = f"Mirror-Prox (extragradient) keeps the exponent with noise on {place}"
         needs, judge = partial(over_horizons, gtd2, place, extragradient=True), partial(falls_like_a_power, place, None)
         id_, source = f"rates/{place}/mirror-prox/exponent", f"{theirs}; Proposition 2"
-        made.append(Claim(id_, says, source, needs=needs, judge=judge))
+        yield Claim(id_, says, source, needs=needs, judge=judge)
         id_, exact = f"rates/{place}/mirror-prox/exact-operator", partial(falls_like_one_over_n, place)
-        made.append(Claim(id_, f"with the exact operator, Mirror-Prox's Err falls like 1/n on {place}", theirs, exact))
+        yield Claim(id_, f"with the exact operator, Mirror-Prox's Err falls like 1/n on {place}", theirs, exact)
         for delta in (0.1, 0.01):
             says = f"the explicit bound covers at least {1 - delta:.0%} of runs on {place}"
             needs, judge = partial(runs_under_the_bound, place), partial(bound_covers, place, delta)
-            made.append(Claim(f"rates/{place}/bound/delta={delta}", says, SOURCE, needs=needs, judge=judge))
+            yield Claim(f"rates/{place}/bound/delta={delta}", says, SOURCE, needs=needs, judge=judge)
     for kind, words in STABLE.items():  # a step at which plain steps grow
         id_ = f"rates/{'control/' if kind != PROX_STEP else ''}stable-step/{kind}"
         says = f"{words} is stable at a step of {UNSTABLE_STEP:g} on the tabular walk, with the exact operator"
-        made.append(Claim(id_, says, theirs, partial(radius_is_below_1, kind), control=kind != PROX_STEP))
+        yield Claim(id_, says, theirs, partial(radius_is_below_1, kind), control=kind != PROX_STEP)
     for kind, also in {PROX_STEP: "", "two-plain": ": two plain steps are not"}.items():
         id_ = f"rates/{'control/' if also else ''}one-step/{kind}"
         says = f"one Mirror-Prox step is z − s F(z − s F z){also}"
-        made.append(Claim(id_, says, theirs, partial(engine_step_is_the_formula, kind), control=bool(also)))
+        yield Claim(id_, says, theirs, partial(engine_step_is_the_formula, kind), control=bool(also))
     # The control: nothing is averaged, and the step does not shrink with the horizon.
     says = "a constant step without averaging, taken for a rate of n^-½ on the random walk"
     needs = partial(runs_of, gtd2, "random_walk", [1000, 4642, 21544, 100_000], 16, average=False, step=0.1)
     id_ = "rates/control/constant-step-last-iterate"
-    return [*made, Claim(id_, says, SOURCE, needs=needs, judge=has_an_exponent, control=True)]
+    yield Claim(id_, says, SOURCE, needs=needs, judge=has_an_exponent, control=True)
 
 
 def horizons_of(place: str, setting: Setting) -> tuple[list[int], int]:

@@ -8,6 +8,7 @@ The bound is of MSPBE, half of which Err bounds. The averaged iterate is nearly 
 not Gaussian, so the coverage is measured.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 
@@ -33,30 +34,27 @@ BOUND_LANES, HORIZONS = 2000, (10_000, 100_000)
 BOUNDED = ("random_walk", "random_walk_dependent")
 
 
-def claims() -> list[Claim]:
+def claims() -> Iterator[Claim]:
     """About GTD2; in the full profile alone."""
     heavy, far = partial(tails_are_exponential, "rmspbe"), partial(tails_are_exponential, "err")
-    made = []
     for place in (f"random_walk-{name}" for name in FAR):  # the further behaviour is from π, the larger ρ
         id_, source = f"rates/{place}/gtd2/tails", "Proposition 2: the bound grows like log 1/δ"
         says = f"the quantiles of GTD2's Err grow like log 1/δ or not much faster on {place.replace('-', ', ')}"
         needs = partial(runs_of, gtd2, place, [STEPS], LANES)
-        made.append(Claim(id_, says, source, needs=needs, judge=far, profiles=FULL))
+        yield Claim(id_, says, source, needs=needs, judge=far, profiles=FULL)
     says = "TD on θ → 2θ at α = 1, which is heavy-tailed, taken for quantiles that grow like log 1/δ"
     source, id_ = "dgtd certify td --problem two_state --alpha 1 --beta 1", "rates/control/tails/td"
-    made.append(Claim(id_, says, source, needs=heavy_runs, judge=heavy, control=True, profiles=FULL))
+    yield Claim(id_, says, source, needs=heavy_runs, judge=heavy, control=True, profiles=FULL)
     for place, delta in product(BOUNDED, (0.1, 0.01)):
         id_, source = f"rates/{place}/expected-bound/delta={delta}", "ours; MSPBE ≤ 2 Err"
         says = f"(√E + √(2V log 1/δ))², from the exact E MSPBE and variance, covers {1 - delta:.0%} of runs on {place}"
         judge = partial(bound_covers, place, delta, True)
-        made.append(Claim(id_, says, source, needs=partial(averaged, place), judge=judge, profiles=FULL))
+        yield Claim(id_, says, source, needs=partial(averaged, place), judge=judge, profiles=FULL)
     # The control: an expectation is no bound.
-    id_, says = (
-        "rates/control/expected-bound/expectation-alone",
-        "E MSPBE, taken for a bound of 90% of runs on the random walk",
-    )
-    needs, judge = partial(averaged, "random_walk"), partial(bound_covers, "random_walk", 0.1, False)
-    return [*made, Claim(id_, says, "ours", needs=needs, judge=judge, control=True, profiles=FULL)]
+    id_, needs = "rates/control/expected-bound/expectation-alone", partial(averaged, "random_walk")
+    says = "E MSPBE, taken for a bound of 90% of runs on the random walk"
+    judge = partial(bound_covers, "random_walk", 0.1, False)
+    yield Claim(id_, says, "ours", needs=needs, judge=judge, control=True, profiles=FULL)
 
 
 # ---------------------------------------------------------------------- tails

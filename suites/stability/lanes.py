@@ -16,7 +16,6 @@ from dgtd.harness.judging.verdicts import Finding, agrees, below, seldom
 from dgtd.harness.oracle.certificates import Dynamics, classify, lyapunov_rates, mean_square
 from dgtd.harness.plugins import find_problem
 from dgtd.harness.runs.lanes import Lanes, gone
-from dgtd.harness.runs.rule_files import reference_of
 from dgtd.harness.runs.spec import FAR, Request
 from dgtd.harness.runs.work import Job
 from dgtd.suites.means import medians, request
@@ -95,7 +94,7 @@ class Watched:
     def with_certificate(self, steps: int, setting: Setting) -> list[Need]:
         """And the exact radius, with long products for the Lyapunov exponent."""
         job = Job.of(
-            certificate_numbers, reference_of(self.rule), problem=self.problem, target=self.target, atoms=self.atoms,
+            certificate_numbers, self.rule, problem=self.problem, target=self.target, atoms=self.atoms,
             alpha=self.alpha, beta=self.beta, steps=steps, seed=setting.seed,
         )  # fmt: skip
         return [self.run(setting), job]

@@ -51,8 +51,8 @@ class Workers(InProcess):
         self.failing, self.asked = failing, []
 
     def submit(self, fn, /, task):
-        self.asked.append(task.cohort)
-        outcome = FAILED if task.cohort in self.failing else FINE
+        self.asked.append(task.work.index)
+        outcome = FAILED if task.work.index in self.failing else FINE
         future = Future()
         future.set_result(result_of(task.hash, dict.fromkeys(task.work.seeds, outcome)))
         return future

@@ -146,7 +146,7 @@ def test_a_rule_of_ours_is_not_run_twice(tmp_path, monkeypatch):
     from dgtd.harness.runs import driver
 
     original = driver.carry_out
-    monkeypatch.setattr(driver, "carry_out", lambda task: seen.append(task.twice) or original(task))
+    monkeypatch.setattr(driver, "carry_out", lambda task: seen.append(task.work.twice) or original(task))
     with Store(tmp_path / "s.sqlite") as store:
         execute([Request(spec(steps=20), 40)], store, executor_maker("in-process"))
     assert seen == [False, False, False]

@@ -29,7 +29,7 @@ def verdict(claim, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("each", noise.controls(), ids=lambda claim: claim.id)
+@pytest.mark.parametrize("each", [*noise.controls()], ids=lambda claim: claim.id)
 def test_a_sampler_with_a_fault_fails_on_every_seed(each):
     """No noise, half of it, each transition twice, the same ones in all lanes; and TD in place of GTD2."""
     assert all(verdict(each, seed) is Verdict.FAIL for seed in SEEDS)

@@ -10,7 +10,7 @@ import numpy as np
 from dgtd.algorithms.agents import Agent, Players
 from dgtd.algorithms.checks import Floats
 from dgtd.algorithms.fast.replayed import ReplayModule
-from dgtd.algorithms.replay import Replay, State, part_of
+from dgtd.algorithms.replay import Replay
 from dgtd.algorithms.targets import CdfTarget
 from dgtd.harness.places.world import find_world
 from dgtd.harness.plugins import answering
@@ -32,14 +32,7 @@ class Playful(Playing):
         self.replay = Replay(run.streams(seeds, "replay"), run.control.capacity, run.world.observations)
         self.draws = np.empty((len(seeds), 2))
         self.died = self.players.died
-
-    def parts(self) -> dict[str, State]:
-        return super().parts() | {"players": self.players.state(), "replay": self.replay.state()}
-
-    def restore(self, saved: State) -> None:
-        super().restore(saved)
-        self.players.restore(part_of(saved, "players"))
-        self.replay.restore(part_of(saved, "replay"))
+        self.kept |= {"players": self.players, "replay": self.replay}
 
 
 class Acting(InWorld):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from dgtd.algorithms.fast.acting import Choice
 from dgtd.algorithms.fast.mlp import MlpEngine
 from dgtd.algorithms.fast.network_batches import Lesson
 from dgtd.algorithms.fast.small import SmallEngine
-from dgtd.algorithms.replay import Replay, State, part_of, refill
+from dgtd.algorithms.replay import Replay, State
 from dgtd.algorithms.targets import CdfTarget, target_class
 from dgtd.harness.places.world import find_world
 from dgtd.harness.runs.acting_spec import Iteration
@@ -129,26 +129,17 @@ class Walk(Playing):
         self._replay = None
         if self.how.capacity:
             self._replay = Replay(run.streams(seeds, "replay"), self.how.capacity, run.world.observations)
+            self.kept["replay"] = self._replay
         self._afresh = run.streams(seeds, "next actions")
         self._schedule = run.spec.learner.schedule.make()
         uniforms(self.explores, self._draws)
         self._next = self._choose(self._seen(), 2)
 
-    def parts(self) -> dict[str, State]:
-        """With weights and policies, the replay, the next actions and what they were drawn from."""
-        lanes = self.lanes
+    def own(self) -> dict[str, State]:
+        """With weights and policies, the next actions and what they were drawn from."""
         names = ("theta", "w", "policy", "epsilon", "seen", "improved", "died")
-        own: dict[str, Any] = {"afresh": self._afresh, "draws": self._draws} | self._next._asdict()
-        kept = super().parts()
-        kept["own"] |= own
-        kept["lanes"] = {name: getattr(lanes, name) for name in names}
-        return kept | ({} if self._replay is None else {"replay": self._replay.state()})
-
-    def restore(self, saved: State) -> None:
-        super().restore(saved)
-        refill(self.parts()["lanes"], part_of(saved, "lanes"))
-        if self._replay is not None:
-            self._replay.restore(part_of(saved, "replay"))
+        drawn: State = {"afresh": self._afresh, "draws": self._draws} | self._next._asdict()
+        return {"own": super().own()["own"] | drawn, "lanes": {name: getattr(self.lanes, name) for name in names}}
 
     def _seen(self) -> Floats:
         return self.world.observation / self.run.scale

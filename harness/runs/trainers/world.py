@@ -98,15 +98,22 @@ class Playing:
         self.world: World = run.world.make(run.streams(seeds, "world"))
         self.book = Book(len(seeds), gamma)
         self.explores = run.streams(seeds, "exploration")
+        self.kept: dict[str, Resumable] = {"book": self.book}  # what has a state of its own
         self.steps = 0
 
+    def own(self) -> dict[str, State]:
+        """Other arrays that change, by part; the arrays themselves, not copies."""
+        return {"own": {"explores": self.explores}}
+
     def parts(self) -> dict[str, State]:
-        """All that changes, beside the world: the arrays themselves, not copies."""
-        return {"book": self.book.state(), "own": {"explores": self.explores}}
+        """All that changes, beside the world."""
+        return {name: part.state() for name, part in self.kept.items()} | self.own()
 
     def restore(self, saved: State) -> None:
-        self.book.restore(part_of(saved, "book"))
-        refill(self.parts()["own"], part_of(saved, "own"))
+        for name, part in self.kept.items():
+            part.restore(part_of(saved, name))
+        for name, arrays in self.own().items():
+            refill(arrays, part_of(saved, name))
 
 
 @dataclass(frozen=True, eq=False)

@@ -305,7 +305,7 @@ def test_a_rule_that_is_run_twice_is_run_from_its_beginning_the_second_time(tmp_
     what = agent("dqn", steps=300)
     (tmp_path / "s.sqlite").touch()
     folder = Checkpoints.beside(tmp_path / "s.sqlite")
-    task = replace(Task.of(Cohort(what, 0), twice=True), checkpoints=str(folder.path), every=1e-9)
+    task = replace(Task.of(Cohort(what, 0, twice=True)), checkpoints=str(folder.path), every=1e-9)
     first = carry_out(task)
     second = carry_out(task)  # its first half goes on from the file
     assert not first.unsteady

@@ -66,7 +66,7 @@ def test_a_worker_that_dies_twice_at_one_cohort_has_failed_at_it(tmp_path):
         def submit(self, fn, /, task):
             if task.hash != run_hash(bad):
                 return super().submit(fn, task)
-            tried.append(task.cohort)
+            tried.append(task.work)
             future = Future()
             future.set_exception(DiedError("exit code -9"))
             return future

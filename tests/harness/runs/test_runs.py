@@ -62,7 +62,7 @@ def test_resume_repeats_no_stored_run(tmp_path):
 
     class Counting(InProcess):
         def submit(self, fn, /, *args, **kwargs):
-            calls.append(args[0].cohort)
+            calls.append(args[0].work.index)
             return super().submit(fn, *args, **kwargs)
 
     first, before = run_all(tmp_path / "s.sqlite", [Request(spec(), 40)], Counting)
