@@ -62,8 +62,6 @@ def claims(rule: Rule | None = None) -> list[Claim]:
 
 KINDS = ("value", "cdf")
 
-# ---------------------------------------------------------------------- the theorem
-
 
 def theorem(rule: Rule, problem: str, target: str, far: bool = False) -> list[Claim]:
     """Both of its statements, with a linear predictor and with a network; far from the origin linear only."""
@@ -100,9 +98,6 @@ def descends(rule: Rule, problem: str, target: str, net: str, far: bool, setting
     return means.compare(d_theta, -0.5 * objective.gradient(theta))
 
 
-# ---------------------------------------------------------------------- each rule is what was published
-
-
 PLACE = {"linear": "baird", "mlp": "two_state"}
 PUBLISHED = {
     "gtd2": "paper, Algorithm 1",
@@ -134,8 +129,6 @@ def is_published(rule: Rule, net: str, setting: Setting) -> Finding:
     )
 
 
-# ---------------------------------------------------------------------- engines
-
 ENGINES = {  # its mean over every transition, or a whole step
     "mean": ("averages to the exact mean update", means.engine_mean),
     "step": ("moves θ by −αG_θ and w by β(G_w − κw)", means.engine_step),
@@ -147,9 +140,6 @@ def engine_claim(rule: Rule, engine: str, what: str) -> Claim:
     id_, seen = f"gradients/collision/cdf/{engine}-engine/{rule.name}/{what}", partial(check, rule, engine)
     says = f"{rule.name}: the {engine} engine {does} on collision"
     return Claim(id_, says, "Algorithms 1 and 2", seen, rule=rule)
-
-
-# ---------------------------------------------------------------------- controls
 
 
 def controls() -> list[Claim]:

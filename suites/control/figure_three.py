@@ -163,9 +163,6 @@ def comparable_and_steadier(panel: Panel, profiles: tuple[str, ...]) -> list[Cla
     return made
 
 
-# ---------------------------------------------------------------------- over the range of rates
-
-
 def over_the_range(setting: Setting) -> list[Need]:
     """Both at every rate: one cohort each, and all lanes in the paper profile, whose sweep needs them anyway."""
     lanes = 0 if setting.profile == "paper" else COHORT
@@ -180,9 +177,6 @@ def earns_more_over_rates(trials: list[Lanes], setting: Setting) -> Finding:
     )
     ours, theirs = earned.mean(1)
     return returns.earns_more_on_average(ours, theirs, f"; at each rate {each}", setting)
-
-
-# ---------------------------------------------------------------------- that agents learn
 
 
 def earns_enough(trials: list[Lanes], setting: Setting) -> Finding:

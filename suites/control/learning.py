@@ -132,9 +132,6 @@ def climbed(engine: ReplayEngine, theta: Floats, drawn: Transitions, w: Floats, 
     return w
 
 
-# ---------------------------------------------------------------------- lanes that learn
-
-
 def stays_small(trials: list[Lanes], setting: Setting) -> Finding:
     """The last ‖w‖ of every lane, in decades; where w is not finite, it counts as the most that is counted."""
     last = trials[0].of("w_norm")[-1]

@@ -54,9 +54,6 @@ def claims(rules: tuple[Rule, ...]) -> Iterator[Claim]:
         yield Claim(id_, says, SOURCE, needs=needs, judge=late_gradient, control=True)
 
 
-# ---------------------------------------------------------------------- the place, exactly
-
-
 def objective(target: str) -> Objective:
     """Of the wheel's own network."""
     found = find_problem("wheel")
@@ -86,9 +83,6 @@ def _change(curve: Floats) -> float:
     size = np.abs(curve)
     one_sign = (np.sign(curve) == np.sign(curve[0])).all() and size.min() > 0
     return float((np.abs(np.diff(curve)) / np.minimum(size[1:], size[:-1])).max()) if one_sign else np.inf
-
-
-# ---------------------------------------------------------------------- the limit
 
 
 def run(rule: Rule, target: str, setting: Setting, beta: float | None = None) -> list[Need]:

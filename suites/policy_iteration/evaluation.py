@@ -198,9 +198,6 @@ def mean_step(
     return total, total_w
 
 
-# ---------------------------------------------------------------------- learning
-
-
 def learns(name: str, fault: str = "") -> Claim:
     """It earns more than random actions do."""
     rule = shown(name, "value")

@@ -106,9 +106,6 @@ def deviates_less(trials: list[Lanes], setting: Setting) -> Finding:
     return varies_less(first, second, f"; means {first.mean():.0f} and {second.mean():.0f}", setting)
 
 
-# ---------------------------------------------------------------------- a policy that is never frozen
-
-
 class EveryStep(Evaluators):
     """A control: the policy is what has been learnt so far."""
 

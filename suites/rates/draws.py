@@ -73,9 +73,6 @@ def share_of_update(place: str, theta: Floats, w: Floats, step: float, draws: in
     return float(np.linalg.norm(here) / np.linalg.norm(at_0))
 
 
-# ---------------------------------------------------------------------- what one transition used twice learns
-
-
 def rests_elsewhere(place: str, setting: Setting) -> Finding:
     """The distance at four steps; its exponent in the step is 1 where the step is small.
 

@@ -115,9 +115,6 @@ def heights(moments: Moments, step: float, ns: tuple[int, ...], theta: Floats, a
     return at_horizon(moments, step, step, ns, metrics=("rmspbe",), average=average, theta=theta).of("rmspbe")
 
 
-# ---------------------------------------------------------------------- the exponent up to 10⁶
-
-
 def falls_like_a_root(
     rule: Rule, place: str, setting: Setting, average: bool = True, step: float | None = None
 ) -> Finding:
@@ -132,9 +129,6 @@ def falls_like_a_root(
     return exactly(slope, MARGIN, words, x=ns, y=found, x_name="n, steps", y_name="E MSPBE, exact")
 
 
-# ---------------------------------------------------------------------- what the assumption of independence is worth
-
-
 def correlation_costs_little(place: str, setting: Setting) -> Finding:
     """The ratio of two exact numbers at one horizon, with the same steps."""
     n = 30_000 if setting.profile == "ci" or place != MARKOV else 300_000
@@ -147,9 +141,6 @@ def correlation_costs_little(place: str, setting: Setting) -> Finding:
     ratio = round(along / independent, DIGITS)
     words = f"{ratio:.3f} times, at n = {n:,}: √E MSPBE is {np.sqrt(along):.4g} against {np.sqrt(independent):.4g}"
     return exactly(ratio, TWICE, words)
-
-
-# ---------------------------------------------------------------------- how the constant grows
 
 
 def constant_grows_slowly(setting: Setting) -> Finding:

@@ -121,9 +121,6 @@ def alone(rule: Rule, place: str, kind: str) -> Claim:
     )  # fmt: skip
 
 
-# ---------------------------------------------------------------------- how much of it there is
-
-
 def is_as_large(rule: Rule, place: str, steps: int | None, evidence: list[Any], setting: Setting) -> Finding:
     """The mean over lanes, over the exact expectation; how far from 1 its interval is on either side."""
     n = steps or STEPS[setting.profile]
@@ -148,9 +145,6 @@ def distance(found: Interval, wanted: float, values: Floats) -> Interval:
     return magnitude(Interval(found.estimate - wanted, found.low - wanted, found.high - wanted, found.n))
 
 
-# ---------------------------------------------------------------------- that it cancels
-
-
 def is_centred(rule: Rule, place: str, steps: int | None, evidence: list[Any], setting: Setting) -> Finding:
     """χ² of the lanes' mean with the exact covariance: N xᵀV⁻¹x has one degree of freedom per feature."""
     moments, _, _ = problem_of(place, rule)
@@ -161,9 +155,6 @@ def is_centred(rule: Rule, place: str, steps: int | None, evidence: list[Any], s
     return unlikely(float(stats.chi2.sf(height, d)), setting.false_alarm, lanes, words)
 
 
-# ---------------------------------------------------------------------- how it reaches Err
-
-
 def reaches_err(rule: Rule, place: str, steps: int | None, evidence: list[Any], setting: Setting) -> Finding:
     """E Err = E squares + R E‖Aᵀw̄‖, since E w̄ = 0. For a Gaussian x, E‖x‖ is between √(2/π) and 1 times √E‖x‖²."""
     n, (_, saddle, _) = steps or STEPS[setting.profile], problem_of(place, rule)
@@ -172,9 +163,6 @@ def reaches_err(rule: Rule, place: str, steps: int | None, evidence: list[Any], 
     ratio = share(errors - exact.squares, full, setting)
     words = f"{ratio:.3f} times R√E‖Aᵀw̄‖² = {full:.3g}, and the squares are {exact.squares:.3g}, at n = {n:,}"
     return below(distance(ratio, GAUSSIAN, errors), WITHIN, setting.false_alarm, words)
-
-
-# ---------------------------------------------------------------------- controls
 
 
 def controls() -> Iterator[Claim]:

@@ -54,9 +54,6 @@ def claims(each: Rule) -> Iterator[Claim]:
         yield Claim(f"rates/control/slack/{name}", says, SOURCE, seen, control=True, seeded=False)
 
 
-# ---------------------------------------------------------------------- without noise
-
-
 def parts_of(saddle: Saddle, theta: Floats, w: Floats) -> tuple[float, float]:
     """(slack, squares) at a point inside the balls."""
     push, along = saddle.b - saddle.A @ theta, saddle.A.T @ w

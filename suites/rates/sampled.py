@@ -142,9 +142,6 @@ def over_horizons(rule: Rule, place: str, setting: Setting, extragradient: bool 
     return runs_of(rule, place, *horizons_of(place, setting), setting, extragradient=extragradient)
 
 
-# ---------------------------------------------------------------------- the exponent
-
-
 def noise_free_error(rule: Rule, place: str, n: int) -> float:
     """Err of the average of the mean updates from 0, without Γ, which does not bind there."""
     saddle = saddle_of(place)
@@ -180,9 +177,6 @@ def has_an_exponent(evidence: list[Lanes], setting: Setting) -> Finding:
     horizons, errors = errors_of(evidence)
     found = slopes(horizons, errors, 2 * setting.false_alarm).exponent
     return below(found, MARGIN, setting.false_alarm, f"exponent {found:.3f}", **shown(horizons, errors, "Err"))
-
-
-# ---------------------------------------------------------------------- the bound
 
 
 def runs_under_the_bound(place: str, setting: Setting) -> list[Need]:

@@ -57,9 +57,6 @@ def claims() -> Iterator[Claim]:
     yield Claim(id_, says, "ours", needs=needs, judge=judge, control=True, profiles=FULL)
 
 
-# ---------------------------------------------------------------------- tails
-
-
 def heavy_runs(setting: Setting) -> list[Need]:
     """Paths shrink, and second moments explode."""
     return [request(td, "two_state", LANES, setting, "tails", (20,), 1.0, 1.0, iid=True)]

@@ -64,9 +64,6 @@ def claims(rules: tuple[Rule, ...]) -> list[Claim]:
     ]
 
 
-# ---------------------------------------------------------------------- the growth of second moments
-
-
 def growth_is_the_radius(rule: Rule, problem: str, setting: Setting, of_mean: bool = False) -> Finding:
     """At both step sizes, on independent transitions and, where there are some, along trajectories.
 
@@ -98,9 +95,6 @@ def late_factor(curve: Floats) -> float:
     return float((curve[after] / curve[before]) ** (1 / (GROWTH_TIMES[after] - GROWTH_TIMES[before])))
 
 
-# ---------------------------------------------------------------------- behaviour far from the target policy
-
-
 def stable_steps_last(rule: Rule, setting: Setting) -> Finding:
     """The exponent between two ratios; infinite where no step size is stable."""
     edges = [largest_stable(rule, ratio) for ratio in RATIOS]
@@ -126,9 +120,6 @@ def largest_stable(rule: Rule, ratio: int) -> float:
     return low
 
 
-# ---------------------------------------------------------------------- independent transitions and trajectories
-
-
 def radii_differ(rule: Rule, differs: bool, setting: Setting) -> Finding:
     """Two mean-square radii, on two sides of 1 or on one."""
     world = find_problem("two_state")
@@ -137,9 +128,6 @@ def radii_differ(rule: Rule, differs: bool, setting: Setting) -> Finding:
     words = f"mean-square radius {pooled.radius:.6f} on independent transitions, {along.radius:.6f} along a trajectory"
     as_said = pooled.high < 1 and (along.low > 1 if differs else along.high < 1)
     return exactly(0.0 if as_said else 1.0, 0.5, words)
-
-
-# ---------------------------------------------------------------------- Kolter
 
 
 def fixed_point_is_bad(setting: Setting) -> Finding:

@@ -100,9 +100,6 @@ class Watched:
         return [self.run(setting), job]
 
 
-# ---------------------------------------------------------------------- bounded
-
-
 def td_control(problem: str, target: str) -> Claim:
     """The same check on semi-gradient TD."""
     form = f"{target_class(target).form} semi-gradient TD".strip()
@@ -124,9 +121,6 @@ def few_diverge(evidence: list[Lanes], setting: Setting, far: float = FAR) -> Fi
 
 
 few_grow = partial(few_diverge, far=GROWTH)
-
-
-# ---------------------------------------------------------------------- falling
 
 
 def objective_falls(metric: str, margin: float, evidence: list[Lanes], setting: Setting) -> Finding:
