@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,7 @@ def claims(rule: Rule | None = None) -> list[Claim]:
     return made
 
 
-def _about(each: Rule, own: bool) -> list[Claim]:
+def _about(each: Rule, own: bool) -> Iterator[Claim]:
     about: list[tuple[str, str, Check, str]] = [
         ("mlp", "law", _layers, "the work of a step is c·in·out + e·out per layer, and a part linear in the inputs, "
          "exactly"),
@@ -67,12 +67,10 @@ def _about(each: Rule, own: bool) -> list[Claim]:
         ("small", "law", _network_touches, "the elements a step touches are c·in·out per layer, and a part linear in "
          "units, atoms and inputs, exactly"),
     ]  # fmt: skip
-    made = []
     for engine, name, check, says in about:
         id_, how = f"cost/{engine}/{each.name}/{name}", _how(check, engine, each, own or each in (gtd2, tdc))
         what = f"{each.name}, {engine} engine: {says}"
-        made.append(Claim(id_, what, SOURCE, rule=each, promise=Promise.LINEAR_COST, **how))
-    return made
+        yield Claim(id_, what, SOURCE, rule=each, promise=Promise.LINEAR_COST, **how)
 
 
 def _how(check: Check, engine: str, rule: Rule, everywhere: bool) -> dict[str, Any]:

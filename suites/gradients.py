@@ -1,5 +1,6 @@
 """Theorem 1: w's mean update vanishes at w*(θ), and θ's is −½∇J(θ) there. By enumeration, not by sampling."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -63,9 +64,8 @@ def claims(rule: Rule | None = None) -> list[Claim]:
 KINDS = ("value", "cdf")
 
 
-def theorem(rule: Rule, problem: str, target: str, far: bool = False) -> list[Claim]:
+def theorem(rule: Rule, problem: str, target: str, far: bool = False) -> Iterator[Claim]:
     """Both of its statements, with a linear predictor and with a network; far from the origin linear only."""
-    made = []
     for net in ("linear",) if far else ("linear", "mlp"):
         place = f"{problem}/{target}/{net}" + ("/far" if far else "")
         where = f"on {problem} ({'a value' if target == 'value' else 'a CDF'}, {net}{', far out' if far else ''})"
@@ -74,8 +74,7 @@ def theorem(rule: Rule, problem: str, target: str, far: bool = False) -> list[Cl
             ("descends", Promise.DESCENDS, descends, "at w*(θ), θ's mean update is −½∇J"),
         ):
             id_, seen = f"gradients/{place}/{rule.name}/{name}", partial(check, rule, problem, target, net, far)
-            made.append(Claim(id_, f"{rule.name}: {says} {where}", SOURCE, seen, rule=rule, promise=promise))
-    return made
+            yield Claim(id_, f"{rule.name}: {says} {where}", SOURCE, seen, rule=rule, promise=promise)
 
 
 def case(problem: str, target: str, net: str, far: bool, seed: int) -> tuple[Any, np.ndarray]:
@@ -142,7 +141,7 @@ def engine_claim(rule: Rule, engine: str, what: str) -> Claim:
     return Claim(id_, says, "Algorithms 1 and 2", seen, rule=rule)
 
 
-def controls() -> list[Claim]:
+def controls() -> Iterator[Claim]:
     """The same check on wrong algorithms."""
 
     def forgets_rho(delta, u, rho):  # type: ignore[no-untyped-def]
@@ -152,21 +151,19 @@ def controls() -> list[Claim]:
         r = min(rho, 5.0)
         return Cotangents(-r * u, r * u, r * delta - u)
 
-    wrong: dict[str, tuple[Any, str]] = {
-        "h-dropped": (partial(descends, replace(gtd2, name="gtd2 without h", curvature=False)), "random_walk"),
-        "h-sign-flipped": (partial(_descends_mutant, "sign of h"), "random_walk"),
-        "rho-forgotten": (partial(descends, Rule("gtd2 without rho", forgets_rho)), "random_walk"),
-        "w-at-rest": (partial(solves_w, td), "random_walk"),
-        "rho-clipped": (partial(descends, Rule("gtd2 with rho clipped at 5", clips_rho)), "baird"),
-        "gamma-forgotten": (partial(_descends_mutant, "gamma"), "collision"),
-        "s-for-next-s": (partial(_descends_mutant, "s for s'"), "random_walk"),
-    }
-    made = []
-    for name, (check, problem) in wrong.items():
+    without_h, mutant = replace(gtd2, name="gtd2 without h", curvature=False), _descends_mutant
+    for name, check, problem in (
+        ("h-dropped", partial(descends, without_h), "random_walk"),
+        ("h-sign-flipped", partial(mutant, "sign of h"), "random_walk"),
+        ("rho-forgotten", partial(descends, Rule("gtd2 without rho", forgets_rho)), "random_walk"),
+        ("w-at-rest", partial(solves_w, td), "random_walk"),
+        ("rho-clipped", partial(descends, Rule("gtd2 with rho clipped at 5", clips_rho)), "baird"),
+        ("gamma-forgotten", partial(mutant, "gamma"), "collision"),
+        ("s-for-next-s", partial(mutant, "s for s'"), "random_walk"),
+    ):
         says = f"GTD2 with {name.replace('-', ' ')} is not the gradient"
         seen = partial(check, problem, "cdf", "mlp", False)
-        made.append(Claim(f"gradients/control/{name}", says, SOURCE, seen, control=True))
-    return made
+        yield Claim(f"gradients/control/{name}", says, SOURCE, seen, control=True)
 
 
 def _descends_mutant(mutant: str, problem: str, target: str, net: str, far: bool, setting: Setting) -> Finding:

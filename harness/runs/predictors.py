@@ -18,7 +18,7 @@ from dgtd.algorithms.targets import MOST_ATOMS
 from dgtd.harness.oracle.problem import Problem
 from dgtd.harness.plugins import answering, is_file
 from dgtd.harness.runs.rule_files import file_reference, load, reference
-from dgtd.harness.runs.spec import FileRef, PredictorSpec, StepSchedule
+from dgtd.harness.runs.spec import FileRef, Learner, PredictorSpec, StepSchedule
 
 if TYPE_CHECKING:
     import torch
@@ -220,7 +220,9 @@ class Words:
         settings = {name: value for name, value in said.items() if name not in common}
         return Words(rule, place, **{name: said[name] for name in said if name in common}, settings=settings)
 
-    def or_else(self, name: str, default: Any) -> Any:
-        """What was said, or the default."""
-        said = getattr(self, name)
-        return default if said is None else said
+    def learner(self, **own: Any) -> Learner:
+        """With what a kind of learner brings; its sizes and steps count where the user left them open."""
+        said: dict[str, Any] = {name: getattr(self, name) for name in ("alpha", "beta", "atoms", "cohort")}
+        said = {name: value for name, value in said.items() if value is not None}
+        words = {name: getattr(self, name) for name in ("rule", "target", "projection", "schedule", "radius")}
+        return Learner(**words | own | said)

@@ -120,7 +120,7 @@ def _resolve(ref: FileRef) -> Rule:
 def load(ref: FileRef) -> Any:
     """What a user's file calls by the reference's name."""
     carried = {module: (path, source) for module, path, source in ref.files[1:]}
-    with _limited(ref), _importing(_Carried(carried)):
+    with _limited(ref), _importing(_Sources(carried)):
         scope = _run_source(ref)
     if ref.function not in scope:
         own = [key for key, value in scope.items() if isinstance(value, Rule) or _is_of(value, scope)]
@@ -178,19 +178,26 @@ def _execute(name: str, source: str, scope: dict[str, Any], wanted: str = "") ->
 # ---------------------------------------------------------------------- files that a rule file imports
 
 
-class _Carried(MetaPathFinder, Loader):
-    """Imports modules from sources: module → (path, source)."""
+class _Sources(MetaPathFinder, Loader):
+    """Imports modules from sources, module → (path, source); with a folder, from files below it too, which it keeps."""
 
-    def __init__(self, sources: dict[str, tuple[str, str]]) -> None:
-        self.sources = sources
+    def __init__(self, sources: dict[str, tuple[str, str]], folder: Path | None = None) -> None:
+        self.sources, self.folder = sources, folder
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        package = fullname.split(".")[0]
+        # A package that is imported already keeps its own modules.
+        if self.folder is not None and (package in self.sources or package not in sys.modules):
+            inside = self.folder.joinpath(*fullname.split("."))
+            file = next((each for each in (inside.with_suffix(".py"), inside / "__init__.py") if each.is_file()), None)
+            if file is not None:
+                self.sources[fullname] = (str(file), file.read_text(encoding="utf-8"))
         if fullname not in self.sources:
             return None
-        package = self.sources[fullname][0].endswith("__init__.py")
-        return spec_from_loader(fullname, self, is_package=package)
+        is_package = self.sources[fullname][0].endswith("__init__.py")
+        return spec_from_loader(fullname, self, is_package=is_package)
 
     def exec_module(self, module: ModuleType) -> None:
         """From source, never from bytecode that a file's time stamp calls fresh."""
@@ -199,30 +206,8 @@ class _Carried(MetaPathFinder, Loader):
         _execute(f"{path}#{digest(source)}", source, module.__dict__)
 
 
-class _Beside(_Carried):
-    """Finds files below a folder, and remembers which were imported."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__({})
-        self.folder = folder
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """A file of the user's by this name; a package that is imported already keeps its own modules."""
-        package = fullname.split(".")[0]
-        if package in sys.modules and package not in self.sources:
-            return None
-        inside = self.folder.joinpath(*fullname.split("."))
-        for file in (inside.with_suffix(".py"), inside / "__init__.py"):
-            if file.is_file():
-                self.sources[fullname] = (str(file), file.read_text(encoding="utf-8"))
-                return super().find_spec(fullname, path, target)
-        return None
-
-
 @contextmanager
-def _importing(finder: _Carried) -> Iterator[None]:
+def _importing(finder: _Sources) -> Iterator[None]:
     """Imports ask the finder first; what it brought is forgotten again, so that the next rule file meets its own."""
     before = set(sys.modules)
     place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
@@ -238,7 +223,7 @@ def _importing(finder: _Carried) -> Iterator[None]:
 
 def _imported(ref: FileRef, folder: Path) -> tuple[tuple[str, str, str], ...]:
     """The rule file, and each file of the user's that importing it imports."""
-    finder = _Beside(folder)
+    finder = _Sources({}, folder)
     with _importing(finder):
         _run_source(ref)
     return (*ref.files, *((module, *finder.sources[module]) for module in sorted(finder.sources)))

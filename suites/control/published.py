@@ -85,7 +85,7 @@ def _by_autograd(
 
     def predict(at: torch.Tensor, x: Any) -> torch.Tensor:
         """[actions, n] at one observation."""
-        found = engine.predict(_layers(engine, at), torch.tensor(x, dtype=torch.float64)[None, None])
+        found = engine.predict(engine.layers(at), torch.tensor(x, dtype=torch.float64)[None, None])
         return found[0, 0]
 
     for i in range(size):
@@ -115,11 +115,6 @@ def _by_autograd(
     (total / size).backward()
     assert theta.grad is not None
     return theta.grad[0].numpy(), (tangents / size)[0].numpy()
-
-
-def _layers(engine: ReplayEngine, flat: torch.Tensor) -> list[torch.Tensor]:
-    sizes = [rows * columns for rows, columns in engine.shapes]
-    return [part.unflatten(1, each) for part, each in zip(flat.split(sizes, 1), engine.shapes, strict=True)]
 
 
 # ---------------------------------------------------------------------- updates

@@ -1,5 +1,6 @@
 """Where Theorem 2 does not speak, or its limit is at infinity: a fall of J and ‖∇J‖ is claimed, and no limit."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -34,31 +35,28 @@ NETWORKS = {
 }
 
 
-def claims(rules: tuple[Rule, ...]) -> list[Claim]:
+def claims(rules: tuple[Rule, ...]) -> Iterator[Claim]:
     """A table of pinned logits on the walk, and networks; then steps that break the theorem's conditions."""
     # Softmax alone is not enough: a logit is pinned, and a state is the origin.
     says = "a table of pinned logits satisfies Theorem 2's condition: E Σφφᵀ is nonsingular"
-    made = [Claim("convergence/random_walk/rank", says, SOURCE, rank_is_full)]
+    yield Claim("convergence/random_walk/rank", says, SOURCE, rank_is_full)
     for rule in rules:
         about: dict[str, Any] = {"rule": rule, "promise": Promise.DESCENDS}
         for what, margin in FALL.items():
             id_ = f"convergence/random_walk/logits/{rule.name}/{what}"
             says = f"{rule.name}: exact {NAMES[what]} falls, Robbins–Monro steps, Γ on a ball"
             needs = partial(table_run, rule, ROBBINS_MONRO)
-            made.append(Claim(id_, says, SOURCE, needs=needs, judge=partial(falls, what, margin), **about))
+            yield Claim(id_, says, SOURCE, needs=needs, judge=partial(falls, what, margin), **about)
         for problem, (*_, margin) in NETWORKS.items():
             id_ = f"convergence/{problem}/mlp/{rule.name}/J"
             says = f"{rule.name}: exact J of a network with one hidden layer falls on {problem}"
             about |= {"needs": partial(network_run, rule, problem), "judge": partial(falls, "J", margin)}
-            made.append(Claim(id_, says, SOURCE, **about, profiles=FULL))
+            yield Claim(id_, says, SOURCE, **about, profiles=FULL)
     early = "GTD2 with summable steps (t⁻²), taken to converge: the fall stops early"
     slow = "TDC with β/α = 0.04 on θ → 2θ, taken to stay bounded: w is too slow to correct"
     summable, fall = partial(table_run, gtd2, SUMMABLE), partial(falls, "J", FALL["J"])
-    return [
-        *made,
-        Claim("convergence/control/summable-steps", early, SOURCE, needs=summable, judge=fall, control=True),
-        Claim("convergence/control/timescales-swapped", slow, SOURCE, needs=slow_w, judge=few_diverge, control=True),
-    ]
+    yield Claim("convergence/control/summable-steps", early, SOURCE, needs=summable, judge=fall, control=True)
+    yield Claim("convergence/control/timescales-swapped", slow, SOURCE, needs=slow_w, judge=few_diverge, control=True)
 
 
 def table_run(rule: Rule, schedule: StepSchedule, setting: Setting) -> list[Request]:

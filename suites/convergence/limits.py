@@ -5,6 +5,7 @@ logits are finite. And a network of 23 weights on Boyan's chain: its four featur
 says nothing, and three are used.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -41,7 +42,7 @@ NETWORK_LIMIT = {  # and in words; about one lane in thirty is slow
 }
 
 
-def claims(rules: tuple[Rule, ...]) -> list[Claim]:
+def claims(rules: tuple[Rule, ...]) -> Iterator[Claim]:
     """The conditions, then the limits."""
     inside = "on the random MDP the projected fixed point gives every atom mass: the table's minimum is inside"
     edge = (  # Theorem 2's K is then empty but for the ball's edge
@@ -50,15 +51,15 @@ def claims(rules: tuple[Rule, ...]) -> list[Claim]:
     )
     full = "tanh, two hidden units, three of Boyan's four features: E Σφφᵀ is nonsingular where lanes start"
     has, lacks = partial(mass_is, INTERIOR, INTERIOR_ATOMS, True), partial(mass_is, "random_walk", 6, False)
-    made = [
-        Claim("convergence/random_mdp/interior", inside, SOURCE, has, seeded=False),
-        Claim("convergence/random_walk/infinity", edge, f"{SOURCE}; ours", lacks, seeded=False),
-        Claim("convergence/boyan/full-rank/rank", full, SOURCE, ranks_are_full),
-    ]
-    return [*made, *(claim for rule in rules for claim in about(rule)), *controls()]
+    yield Claim("convergence/random_mdp/interior", inside, SOURCE, has, seeded=False)
+    yield Claim("convergence/random_walk/infinity", edge, f"{SOURCE}; ours", lacks, seeded=False)
+    yield Claim("convergence/boyan/full-rank/rank", full, SOURCE, ranks_are_full)
+    for rule in rules:
+        yield from about(rule)
+    yield from controls()
 
 
-def about(rule: Rule) -> list[Claim]:
+def about(rule: Rule) -> Iterator[Claim]:
     """J goes to 0 on the table, whose fixed point can be represented, and nothing has stalled; then the network."""
 
     def claim(where: str, says: str, needs: Needs, judge: Judge, profiles: tuple[str, ...] = PROFILES) -> Claim:
@@ -67,32 +68,29 @@ def about(rule: Rule) -> list[Claim]:
 
     table, network = partial(table_run, rule), partial(network_run, rule)
     logits, says = f"random_mdp/logits/{rule.name}", "J of a table of logits goes to a hundredth of its start"
-    made = [claim(f"{logits}/limit", f"{says} (a fiftieth in ci)", table, j_is_near_0)]
+    yield claim(f"{logits}/limit", f"{says} (a fiftieth in ci)", table, j_is_near_0)
     # A limit has not been reached while a curve still falls like a power, and a stall would show here.
     for what, name in NAMES.items():
         says, profiles = f"{name} still falls over the last two decades of steps", FULL if what == "w_gap" else PROFILES
-        made.append(claim(f"{logits}/slope/{what}", says, table, partial(slope_is_negative, what), profiles))
+        yield claim(f"{logits}/slope/{what}", says, table, partial(slope_is_negative, what), profiles)
     for what, (_, how) in NETWORK_LIMIT.items():
         says, id_ = f"{NAMES[what]} of a network for which Theorem 2 speaks {how}", f"boyan/full-rank/{rule.name}"
-        made.append(claim(f"{id_}/{what}", says, network, partial(network_is_near, what), FULL))
-    return made
+        yield claim(f"{id_}/{what}", says, network, partial(network_is_near, what), FULL)
 
 
-def controls() -> list[Claim]:
+def controls() -> Iterator[Claim]:
     """Steps that break the theorem's conditions, and an algorithm without its curvature term."""
     summable = partial(table_run, gtd2, schedule=SUMMABLE, lanes=CONTROL_LANES)
     swapped = partial(table_run, gtd2, schedule=SWAPPED, steps=SWAPPED_STEPS, lanes=CONTROL_LANES)
     flat = partial(network_run, greedy_gq(1.0), lanes=CONTROL_LANES)  # TDC's cotangents, without curvature
     near = partial(network_is_near, "J")
-    made: list[tuple[str, str, Needs, Judge, tuple[str, ...]]] = [
+    for name, says, needs, judge, profiles in (
         ("summable-steps", "steps t⁻², taken to reach the limit on the table", summable, j_is_near_0, PROFILES),
         ("timescales-swapped", "w thirty times slower than θ, on the table", swapped, j_is_near_0, PROFILES),
         ("h-dropped", "TDC without h, on Boyan's network", flat, near, FULL),
-    ]
-    return [
-        Claim(f"convergence/control/limit/{name}", says, SOURCE, None, needs, judge, control=True, profiles=profiles)
-        for name, says, needs, judge, profiles in made
-    ]
+    ):
+        id_ = f"convergence/control/limit/{name}"
+        yield Claim(id_, says, SOURCE, None, needs, judge, control=True, profiles=profiles)
 
 
 def decades(steps: int, first: int = 1000, per_decade: int = 4) -> Integers:
@@ -201,14 +199,12 @@ def path(trial: Lanes) -> str:
 PLANTED_STEPS, STALL = 1_000_000, 10_000
 
 
-def planted() -> list[Claim]:
+def planted() -> Iterator[Claim]:
     """Controls: a curve that stalls, and lanes that die, which the judges must not let pass."""
     stalled = f"a J that fell like 1/t up to step {STALL:,} and rises since, taken to fall"
     lost = "a gradient that is small in the eighth of lanes that lived, taken for all"
-    return [
-        Claim("convergence/control/slope/stalled", stalled, SOURCE, stalls, control=True, seeded=False),
-        Claim("convergence/control/limit/lost-lanes", lost, SOURCE, lanes_die, control=True, seeded=False),
-    ]
+    yield Claim("convergence/control/slope/stalled", stalled, SOURCE, stalls, control=True, seeded=False)
+    yield Claim("convergence/control/limit/lost-lanes", lost, SOURCE, lanes_die, control=True, seeded=False)
 
 
 def written_down(judge: Judge, setting: Setting, **curves: Floats) -> Finding:

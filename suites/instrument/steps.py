@@ -1,6 +1,6 @@
 """Directions and loops of every engine, against the algorithm written out with explicit Jacobians and Hessians."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
@@ -79,38 +79,33 @@ LOOPS = {"linear": tuple(CASES), "small": tuple(CASES)[:-1], "mlp": tuple(CASES)
 LOOP_NET = Net((3,), pinned=True)
 
 
-def of(rule: Rule) -> list[Claim]:
+def of(rule: Rule) -> Iterator[Claim]:
     """Directions and loops of each engine."""
     tried = [("linear", "transitions of collision and baird, value and cdf", partial(linear_errors, rule))]
     for engine, nets in TRIED.items():
         tried.append((engine, f"networks {', '.join(nets)}", partial(network_errors, rule, engine, nets)))
-    made = []
     for engine, over, errors in tried:
         id_, check = f"instrument/{engine}/{rule.name}/written-out", partial(judged, errors, EXACT)
         says = f"{rule.name}: the {engine} engine's directions are the algorithm's; the worst over {over}"
-        made.append(Claim(id_, says, SOURCE, check, rule=rule))
+        yield Claim(id_, says, SOURCE, check, rule=rule)
     for engine, cases in LOOPS.items():
         id_, source = f"instrument/{engine}/loop/{rule.name}", "Algorithms 1 and 2; §4; Juditsky et al. 2011"
         says = f"{sum(RUNS)} steps of the {engine} engine's loop are those of the algorithm; the worst over "
         check = partial(judged, partial(loop_errors, rule, engine, cases), PATH)
-        made.append(Claim(id_, f"{rule.name}: {says}{', '.join(cases)}", source, check, rule=rule))
-    return made
+        yield Claim(id_, f"{rule.name}: {says}{', '.join(cases)}", source, check, rule=rule)
 
 
-def controls() -> list[Claim]:
+def controls() -> Iterator[Claim]:
     """The same checks on a wrong engine."""
     without = replace(gtd2, curvature=False)
     dropped = partial(network_errors, gtd2, "mlp", ("depth=1,tanh,pinned",), runs=without)
     ignored = partial(loop_errors, gtd2, "linear", ("projected",), radius=np.inf)
-    wrong = {
-        "h-dropped": ("a pinned head without h", dropped, EXACT),
-        "gamma-ignored": ("a loop that ignores Γ", ignored, PATH),
-    }
-    made = []
-    for name, (says, errors, margin) in wrong.items():
-        id_, check = f"instrument/control/{name}", partial(judged, errors, margin)
-        made.append(Claim(id_, f"{says}, taken for the algorithm", SOURCE, check, control=True))
-    return made
+    for name, says, errors, margin in (
+        ("h-dropped", "a pinned head without h", dropped, EXACT),
+        ("gamma-ignored", "a loop that ignores Γ", ignored, PATH),
+    ):
+        check = partial(judged, errors, margin)
+        yield Claim(f"instrument/control/{name}", f"{says}, taken for the algorithm", SOURCE, check, control=True)
 
 
 Errors = Callable[[Setting], dict[str, float]]

@@ -3,6 +3,7 @@
 Nothing here is sampled.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -31,37 +32,31 @@ RATIOS = (8, 64)
 STEEPEST = 1.5  # largest stable α ∝ ρ^-exponent; 1.0 for GTD2 and 1.3 for TDC, infinite for a rule that is never stable
 
 
-def claims(rules: tuple[Rule, ...]) -> list[Claim]:
+def claims(rules: tuple[Rule, ...]) -> Iterator[Claim]:
     """About these rules; the rest is about ours."""
-    made = []
     for rule in (each for each in rules if each.linear):
         for problem in ("two_state", "tsitsiklis_van_roy"):
             id_, check = f"stability/{problem}/value/{rule.name}/growth", partial(growth_is_the_radius, rule, problem)
-            says = (
-                f"{rule.name} on {problem}: far out a step multiplies E MSPBE by the certificate's mean-square radius"
-            )
-            made.append(Claim(id_, says, OURS, check, rule=rule))
+            says = "far out a step multiplies E MSPBE by the certificate's mean-square radius"
+            yield Claim(id_, f"{rule.name} on {problem}: {says}", OURS, check, rule=rule)
         # ρ multiplies what a step does, and a step must shrink with it.
         id_, check = f"stability/two_state/value/{rule.name}/large-rho", partial(stable_steps_last, rule)
         says = f"{rule.name} on θ → 2θ: the largest stable α = β falls no faster than ρ^-{STEEPEST:g}"
-        made.append(Claim(id_, says, OURS, check, rule=rule, promise=Promise.STABLE))
+        yield Claim(id_, says, OURS, check, rule=rule, promise=Promise.STABLE)
     for rule, differs, words in (
         (gtd2, True, "stable on independent transitions, diverging along a trajectory"),
         (gtd2_sb, False, "stable on both: ρ(δ − u) does not notice the trajectory"),
     ):
         id_, says = f"stability/two_state/value/trajectory/{rule.name}", f"{rule.name} at α = 0.01, β = 0.2 on θ → 2θ"
         source, check = "ours: the paper assumes independent transitions", partial(radii_differ, rule, differs)
-        made.append(Claim(id_, f"{says}: {words}", source, check))
+        yield Claim(id_, f"{says}: {words}", source, check)
     bad = "on Kolter's states the TD fixed point itself is bad: its value error is over 10⁵ times the best"
     square = "GTD2 on θ → 2θ: the square of the mean's radius, taken for the growth of the second moment"
     of_mean, of_td = partial(growth_is_the_radius, gtd2, "two_state", of_mean=True), partial(stable_steps_last, td)
     steps = "semi-gradient TD on θ → 2θ has a stable α at every ρ"
-    return [
-        *made,
-        Claim("stability/kolter/bad-fixed-point", bad, "Kolter 2011", fixed_point_is_bad),
-        Claim("stability/control/growth/mean", square, OURS, of_mean, control=True),
-        Claim("stability/control/large-rho/td", steps, OURS, of_td, control=True),
-    ]
+    yield Claim("stability/kolter/bad-fixed-point", bad, "Kolter 2011", fixed_point_is_bad)
+    yield Claim("stability/control/growth/mean", square, OURS, of_mean, control=True)
+    yield Claim("stability/control/large-rho/td", steps, OURS, of_td, control=True)
 
 
 def growth_is_the_radius(rule: Rule, problem: str, setting: Setting, of_mean: bool = False) -> Finding:
@@ -147,16 +142,16 @@ SPIRAL_STEPS = {"ci": 800, "full": 60_000, "paper": 60_000}
 SPIRAL_FALLEN = {"ci": 0.75, "full": 0.05, "paper": 0.05}
 
 
-def spirals(rules: tuple[Rule, ...]) -> list[Claim]:
+def spirals(rules: tuple[Rule, ...]) -> Iterator[Claim]:
     """The rules; semi-gradient TD is the control."""
-    falls, made = "RMS V falls and never rises much", []
+    falls = "RMS V falls and never rises much"
     for rule in rules:
         id_, says = f"stability/spiral/{rule.name}", f"{rule.name} on the spiral (nonlinear): {falls}"
         promised: dict[str, Any] = {"needs": partial(spiral_run, rule), "rule": rule, "promise": Promise.STABLE}
-        made.append(Claim(id_, says, "Bhatnagar et al. 2009", judge=size_falls, **promised))
+        yield Claim(id_, says, "Bhatnagar et al. 2009", judge=size_falls, **promised)
     id_, says = "stability/control/spiral/td", f"nonlinear semi-gradient TD on the spiral: {falls}"
     source, needs = "Tsitsiklis & Van Roy 1997", partial(spiral_run, td)
-    return [*made, Claim(id_, says, source, needs=needs, judge=size_falls, control=True)]
+    yield Claim(id_, says, source, needs=needs, judge=size_falls, control=True)
 
 
 def spiral_run(rule: Rule, setting: Setting) -> list[Request]:

@@ -27,9 +27,9 @@ class Playful(Playing):
     """An agent's lanes, with their replay."""
 
     def __init__(self, run: Acting, seeds: range) -> None:
-        super().__init__(run, seeds, run.control.gamma)
+        super().__init__(run, seeds)
         self.players = run.players(seeds)
-        self.replay = Replay(run.streams(seeds, "replay"), run.control.capacity, run.world.observations)
+        self.replay = Replay(run.streams(seeds, "replay"), run.how.capacity, run.world.observations)
         self.draws = np.empty((len(seeds), 2))
         self.died = self.players.died
         self.kept |= {"players": self.players, "replay": self.replay}
@@ -58,10 +58,9 @@ class Acting(InWorld):
             raise ValueError(f"a learner in a world must be a network, as in {known}, got {predictor.kind!r}")
         if words.schedule != StepSchedule():
             raise ValueError(f"agents have optimisers and no schedule, got {words.schedule.name!r}")
-        return Learner(
-            rule, words.or_else("alpha", Acting.alpha), words.or_else("beta", Acting.beta), target,
-            words.or_else("atoms", Acting.atoms), words.projection, predictor=predictor,
-            cohort=words.or_else("cohort", Acting.cohort), control=Control.given(**settings | words.settings),
+        return words.learner(
+            rule=rule, target=target, alpha=Acting.alpha, beta=Acting.beta, atoms=Acting.atoms, cohort=Acting.cohort,
+            predictor=predictor, control=Control.given(**settings | words.settings), radius=None,
         )  # fmt: skip
 
     @classmethod
@@ -77,14 +76,9 @@ class Acting(InWorld):
                 engine.tried()
         return made
 
-    @property
-    def control(self) -> Control:
-        assert self.spec.learner.control is not None
-        return self.spec.learner.control
-
     @cached_property
     def agent(self) -> Agent:
-        predictor, control = self.spec.learner.predictor, self.control
+        predictor, control = self.spec.learner.predictor, self.how
         network = None if predictor.file is None else partial(users_module, predictor)
         return Agent(
             self.rule, self.target, control.metric, control.frozen, control.theta_optimiser, control.w_optimiser,
@@ -102,7 +96,7 @@ class Acting(InWorld):
         return Playful(self, seeds)
 
     def advance(self, state: Playful, steps: int) -> None:
-        control, players, world, replay = self.control, state.players, state.world, state.replay
+        control, players, world, replay = self.how, state.players, state.world, state.replay
         draws, done = state.draws, state.steps
         for done in range(state.steps + 1, state.steps + steps + 1):
             uniforms(state.explores, draws)

@@ -45,11 +45,9 @@ class Iterating(InWorld):
         how = Iteration.given(**{"scale": find_world(words.place).scale} | words.settings)
         target_class(words.target)
         own = Iterating
-        return Learner(
-            words.rule, words.or_else("alpha", own.alpha), words.or_else("beta", own.beta), words.target,
-            words.or_else("atoms", own.atoms), words.projection, words.schedule, words.radius,
+        return words.learner(
+            alpha=own.alpha, beta=own.beta, atoms=own.atoms, cohort=own.cohort, iteration=how,
             predictor=words.predictor or PredictorSpec("mlp", HIDDEN[words.target]),
-            cohort=words.or_else("cohort", own.cohort), iteration=how,
         )  # fmt: skip
 
     @classmethod
@@ -63,11 +61,6 @@ class Iterating(InWorld):
             raise ValueError("policy iteration runs in float64, got a predictor in float32")
         check_plain(replace(spec.learner.predictor, pinned=False))
         return made
-
-    @property
-    def how(self) -> Iteration:
-        assert self.spec.learner.iteration is not None
-        return self.spec.learner.iteration
 
     @cached_property
     def scale(self) -> Floats:
@@ -121,7 +114,7 @@ class Walk(Playing):
     """Lanes on their way: where they are, the action each will take there, and what has been earned."""
 
     def __init__(self, run: Iterating, seeds: range, kind: type[Evaluators] = Evaluators) -> None:
-        super().__init__(run, seeds, run.how.gamma)
+        super().__init__(run, seeds)
         self.run, self.how = run, run.how
         self.lanes = run.evaluators(seeds, kind)
         self.died = self.lanes.died

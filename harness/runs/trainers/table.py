@@ -44,14 +44,11 @@ class Defaults:
             given = ", ".join(words.settings) or repr(words.rule.name)
             raise ValueError(f"{given} is for learners in a world, and {words.place!r} is none")
         predictor = words.predictor or default_for(find_problem(words.place))
-        alpha, beta = words.alpha, words.beta
-        if alpha is None or beta is None:
-            raise ValueError(f"Missing option '--{'alpha' if alpha is None else 'beta'}'.")
-        return Learner(
-            words.rule, alpha, beta, words.target, words.or_else("atoms", ATOMS), words.projection,
-            words.schedule, words.radius, predictor=predictor, cohort=words.or_else("cohort", COHORT),
-            kind="" if kind in ("", *TRAINERS.values()) else kind,
-        )  # fmt: skip
+        for name in ("alpha", "beta"):
+            if getattr(words, name) is None:
+                raise ValueError(f"Missing option '--{name}'.")
+        other = "" if kind in ("", *TRAINERS.values()) else kind
+        return words.learner(atoms=ATOMS, predictor=predictor, cohort=COHORT, kind=other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +142,8 @@ class OnTable(Defaults, ABC):
     @cached_property
     def names(self) -> tuple[str, ...]:
         asked = self.spec.probe.metrics or self.target.metrics
-        columns = [[f"value {s + 1}" for s in range(self.mdp.states)] if name == "values" else [name] for name in asked]
-        return tuple(name for each in columns for name in each)
+        values = tuple(f"value {s + 1}" for s in range(self.mdp.states))
+        return tuple(column for name in asked for column in (values if name == "values" else (name,)))
 
     def measure(self, state: Any) -> Floats:
         return self.measured(*self.weights(state))
@@ -162,13 +159,9 @@ class OnTable(Defaults, ABC):
         with np.errstate(all="ignore"):
             F = self.predictions(theta)
             values = self.target.mean(F)
-        simple = tuple(name for name in asked if name in self.target.metrics)
-        columns = dict(zip(simple, np.moveaxis(self._metrics(F, simple), -1, 0), strict=True)) if simple else {}
-        out = [
-            values if name == "values" else (columns[name] if name in columns else found[name])[:, None]
-            for name in asked
-        ]
-        return np.concatenate(out, axis=1)
+        if simple := tuple(name for name in asked if name in self.target.metrics):
+            found |= dict(zip(simple, np.moveaxis(self._metrics(F, simple), -1, 0), strict=True))
+        return np.concatenate([values if name == "values" else found[name][:, None] for name in asked], axis=1)
 
     def laws(self, state: Any) -> Floats:
         """[lanes, n]: F of the last prediction at the most visited state."""

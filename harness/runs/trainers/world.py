@@ -94,9 +94,9 @@ POINTS = 50
 class Playing:
     """Lanes on their way through a world: what is the same however they learn."""
 
-    def __init__(self, run: InWorld, seeds: range, gamma: float) -> None:
+    def __init__(self, run: InWorld, seeds: range) -> None:
         self.world: World = run.world.make(run.streams(seeds, "world"))
-        self.book = Book(len(seeds), gamma)
+        self.book = Book(len(seeds), run.how.gamma)
         self.explores = run.streams(seeds, "exploration")
         self.kept: dict[str, Resumable] = {"book": self.book}  # what has a state of its own
         self.steps = 0
@@ -138,6 +138,11 @@ class InWorld:
         if spec.probe.states and not isinstance(target, CdfTarget):
             raise ValueError(f"states are where laws are kept: the target must be 'cdf', got {learner.target!r}")
         return cls(spec, world, resolve(learner.rule), target)
+
+    @property
+    def how(self) -> Any:
+        """The learner's control or its iteration: it has one of the two."""
+        return self.spec.learner.control or self.spec.learner.iteration
 
     @staticmethod
     def times(steps: int) -> tuple[int, ...]:

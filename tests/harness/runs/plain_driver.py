@@ -113,7 +113,7 @@ class Acted(NamedTuple):
 
 def agent(made, seed, steps, eta=None):
     """DQN, or with η Greedy-GQ (Algorithm 3 on values): ε-greedy, a replay, an optimiser for θ and one for w."""
-    how, learner, lane = made.control, made.spec.learner, Lane(made, seed)
+    how, learner, lane = made.how, made.spec.learner, Lane(made, seed)
     actions, bend = made.world.actions, torch.relu
     theta = lane.weights((made.world.observations, *learner.predictor.hidden, actions))
     frozen, w = [layer.clone() for layer in theta], [torch.zeros_like(layer) for layer in theta]
