@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 
 from dgtd.algorithms.digest import digest
@@ -32,22 +33,33 @@ from dgtd.harness.runs.trainers.trainer import prepared, train, trainer_of
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is sent: work, and what the sender takes it to be.
+    """What a worker is sent: work as text, which a worker with other code can still read, and what it is taken to be.
 
+    cohort        which of a run's cohorts; −1 for a job
+    twice         run it twice, and see whether both agree
     checkpoints   the folder that a long cohort is kept in, or ''; `every`: seconds between two checkpoints
     """
 
-    work: Work
+    text: str
     hash: str
     parts: dict[str, str]
+    cohort: int = -1
     timeout: float | None = None
+    twice: bool = False
     checkpoints: str = ""
     every: float = EVERY
 
     @staticmethod
     def of(work: Work, timeout: float | None = None) -> Task:
         """With this process's fingerprint of the work."""
-        return Task(work, work.hash, work.parts, timeout)
+        index, twice = (work.index, work.twice) if isinstance(work, Cohort) else (-1, False)
+        return Task(work.to_json(), work.hash, work.parts, index, timeout, twice)
+
+    @property
+    def work(self) -> Work:
+        if self.cohort < 0:
+            return msgspec.json.decode(self.text, type=Job)
+        return Cohort(RunSpec.from_json(self.text), self.cohort, self.twice)
 
     def keeper(self, seeds: range) -> Keeper | None:
         """Of the cohort's checkpoint, if there is a folder for it."""
