@@ -61,7 +61,12 @@ HOW: dict[str, list[str] | Elsewhere] = {
     "dgtd compare --problems cartpole-v0 --rules 'dqn,c51,greedy_gq(0.5)' --targets cdf": Elsewhere(
         "tests/harness/experiment/test_worlds.py", "test_the_command_writes_a_report"
     ),
-    "dgtd export --curves --purpose reported --out c.csv": ["dgtd export --curves --purpose reported --out c.csv"],
+    "dgtd export --curves --report results/compare --out c.csv": [
+        "dgtd export --curves --report results/compare --out c.csv"
+    ],
+    "dgtd compare --until-decided --at-most '960 seeds'": Elsewhere(
+        "tests/harness/experiment/test_deciding.py", "test_a_comparison_runs_until_it_is_decided"
+    ),
     "dgtd suite --json": ["dgtd suite contraction --claim contraction/kl --json"],
     "dgtd diff BEFORE AFTER": ["dgtd diff results/compare results/compare"],
     "dgtd new rule|problem|suite NAME": ["dgtd new rule own", "dgtd new problem house", "dgtd new suite peace"],

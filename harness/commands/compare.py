@@ -282,5 +282,6 @@ def _row(found: Comparison, entry: Entry) -> list[str]:
     curve = sparkline(np.median(np.where(np.isfinite(values), values, np.inf), axis=0)[1:])
     learner = entry.spec.learner
     lost = f"{entry.diverged} of {entry.count}"
-    return [entry.who.label, f"{learner.alpha:.3g}", f"{learner.beta:.3g}", *cells, lost,
+    beta = f"{learner.beta:.3g}" if entry.who.uses_w else "–"
+    return [entry.who.label, f"{learner.alpha:.3g}", beta, *cells, lost,
             f"{entry.microseconds:.2g}", curve]  # fmt: skip

@@ -83,6 +83,8 @@ def exactness(found: Comparison) -> list[str]:
     at_end = "" if end is None else f", and at the last checkpoint at most {_size(end)}"
     outside = [_place(each) for each in seen.outside]
     verdict = "None is flagged: the lanes are skewed, and few skewed lanes can be that far away by chance."
+    if abs(seen.worst.away) >= MANY:
+        verdict = "There lanes too rare to be among these carry the expectation, so no distance is flagged."
     if outside:
         verdict = f"Farther than that: {'; '.join(outside)}."
     elif abs(seen.worst.away) <= seen.within:

@@ -92,10 +92,11 @@ NONE = _number(math.inf, "–")
 
 
 def shared(entry: Entry) -> list[Cell]:
-    """The first columns of every table: who, and at which step sizes."""
+    """The first columns of every table: who, and at which step sizes; a rule without w has no β."""
     learner, edge = entry.spec.learner, entry.choice.on_edge
     cells = ((learner.alpha, "α" in edge), (learner.beta, "β/α" in edge))
-    return [_word(entry.who.label), *(_number(size, f"{size:.4g}{' (edge)' if on else ''}") for size, on in cells)]
+    sizes = [_number(size, f"{size:.4g}{' (edge)' if on else ''}") for size, on in cells]
+    return [_word(entry.who.label), sizes[0], sizes[1] if entry.who.uses_w else NONE]
 
 
 def _lost(entry: Entry) -> list[Cell]:
