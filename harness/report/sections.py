@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dgtd.harness.experiment.across import across
-from dgtd.harness.experiment.comparison import ALPHA, NAMES, TARGET, Comparison, Duel, Entry
+from dgtd.harness.experiment.comparison import ALPHA, DRAWN, NAMES, TARGET, Comparison, Duel, Entry
 from dgtd.harness.experiment.search import CHOICE
 from dgtd.harness.judging.statistics import Interval, median_interval
 from dgtd.harness.report.drawing import Styles
@@ -105,7 +105,7 @@ def _lost(entry: Entry) -> list[Cell]:
 
 def _on_problem(found: Comparison, place: str) -> tuple[list[str], list[list[Cell]], str]:
     here = found.at(place)
-    metrics = [metric for metric in NAMES if any(metric in entry.who.metrics for entry in here)]
+    metrics = [metric for metric in DRAWN if any(metric in entry.who.metrics for entry in here)]
     columns = ["rule", "α", "β", *(f"{NAMES[m]}, {number}" for m in metrics for number in ("final", "area"))]
     columns += [f"steps to {TARGET:.0%}", "diverged", "µs per step", f"ms to {TARGET:.0%}"]
     rows = []
@@ -119,7 +119,14 @@ def _on_problem(found: Comparison, place: str) -> tuple[list[str], list[list[Cel
         "Median over seeds [interval]; area: mean height of the curve. ★ lowest area under RMSPBE, by paired tests "
         f"against every other rule with Holm's correction over this page at {ALPHA:.0%}."
     )
+    if bare := [f"{entry.who.label} {np.median(entry.of('improper')[:, -1]):.0%}" for entry in here if _bare(entry)]:
+        note += f" States whose F is no distribution at the end (median): {', '.join(bare)}."
     return columns, rows, note
+
+
+def _bare(entry: Entry) -> bool:
+    """Whether a linear lift ends at signed measures."""
+    return "improper" in entry.who.metrics and bool((entry.of("improper")[:, -1] > 0).any())
 
 
 def _measured(found: Comparison, entry: Entry, metric: str, number: str) -> Cell:

@@ -63,7 +63,13 @@ def test_a_loop_of_steps_is_the_run_and_goes_on_from_its_state():
     for part in parts[:5]:
         first.step(part, 0.05, 0.1)
     second = learning.Learner("gtd2", linear())
-    second.load_state_dict(first.state_dict())
+    saved = first.state_dict()
+    second.load_state_dict(saved)
+    kept = {name: part.clone() for name, part in saved["theta"].items()}
+    first.step(parts[5], 0.05, 0.1)  # what was saved does not go on learning
+    assert all(torch.equal(kept[name], part) for name, part in saved["theta"].items())
+    first.load_state_dict(saved)
+    first.errors.pop()
     for part in parts[5:]:
         second.step(part, 0.05, 0.1)
     assert torch.equal(second.state_dict()["theta"]["weight"], whole.state_dict()["theta"]["weight"])

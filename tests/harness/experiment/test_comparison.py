@@ -8,7 +8,7 @@ import pytest
 from dgtd.harness.experiment.comparison import Comparison, Entry, duels, tidy
 from dgtd.harness.experiment.experiment import Entrant, Experiment
 from dgtd.harness.experiment.search import Choice, Grid, SweepPoint
-from dgtd.harness.judging.statistics import paired, variance_ratio
+from dgtd.harness.judging.statistics import Interval, VarianceRatio, paired, variance_ratio
 from dgtd.harness.oracle.metrics import areas
 from dgtd.harness.report.words import answer as sentences
 from dgtd.harness.report.words import details
@@ -223,3 +223,24 @@ def test_variance_ratio_knows_equal_smaller_and_missing():
     assert variance_ratio(2 * common, common).p == 0.0
     assert variance_ratio(2 * common, common).ratio.estimate == pytest.approx(4)
     assert np.isnan(variance_ratio(np.full(5, np.inf), np.arange(5.0)).ratio.estimate)
+
+
+def test_the_seeds_that_would_tell_are_for_one_of_all_tests():
+    """Of three pairs, by what each has as its share of the error rate."""
+    base = np.random.default_rng(0).uniform(0.2, 0.3, 30)
+    gap = np.random.default_rng(1).normal(0.004, 0.04, 30)
+    people = [Entrant(reference(rule), "value") for rule in ("gtd2", "tdc", "td")]
+    found = weighed([base, base + gap, base + 3], people)
+    duel = found.duel("boyan", *people[:2])
+    assert duel.lanes == duel.result.lanes_to_tell(0.05 / 3, 0.8) != duel.result.lanes_to_tell(0.05, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("p", "low", "sides"), [(0.01, 0.2, "in 1 of 1"), (0.2, 0.2, "in 0 of 1"), (0.01, 0.9, "in 0 of 1")]
+)
+def test_spread_is_smaller_only_where_both_tests_say_so(p, low, sides):
+    """By ranks, and by the interval for normal lanes: p and whether 1 lies inside."""
+    found = weighed([np.linspace(0.2, 0.3, 12), np.linspace(0.2, 0.3, 12)], FORMS)
+    high = 0.8 if low < 0.8 else 1.1
+    found.entries[1].spread = dict.fromkeys(("final", "auc"), VarianceRatio(Interval(0.5, low, high, 12), p))
+    assert f"varies less than its value form's {sides} cases" in answer(found)

@@ -145,7 +145,9 @@ class NoSeed(Setting):
 @pytest.mark.slow
 def test_a_check_without_a_seed_is_one_job_for_all_seeds_and_reads_none():
     unseeded = [claim for claim in collect("all", None, "ci") if not claim.seeded]
-    suites = {"convergence", "cost", "instrument", "policy_iteration", "rates"}
+    suites = {
+        "contraction", "convergence", "cost", "evaluation", "instrument", "policy_iteration", "rates", "stability",
+    }  # fmt: skip
     assert {claim.suite for claim in unseeded} == suites
     for claim in unseeded:
         assert needs_of(claim, Setting("ci", 3), None) == needs_of(claim, Setting("ci", 5), None)

@@ -72,7 +72,10 @@ def page(monkeypatch, tmp_path, capsys):
     from dgtd.harness import plugins
 
     original = plugins.installed
-    monkeypatch.setattr(plugins, "installed", lambda group: made if group == "figures" else original(group))
+    from dgtd.harness.commands import figures  # who has asked before has a name of its own
+
+    for place in (plugins, figures):
+        monkeypatch.setattr(place, "installed", lambda group: made if group == "figures" else original(group))
     monkeypatch.chdir(tmp_path)
     CALLS.clear()
 

@@ -3,6 +3,8 @@
 What a run gives must not depend on how it is divided into calls, on its neighbours, or on being left and entered again.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ SMALL = {"begin": 16, "batch": 4, "capacity": 40, "explore_steps": 50}
 # trainer: (its kind, what its learner is told, the places it is tried at)
 CASES = {
     "linear": ("", {"alpha": 0.02, "beta": 0.05}, ("baird", "boyan")),
+    "linear, averaged": ("", {"alpha": 0.02, "beta": 0.05}, ("boyan",)),
     "network": ("", {"alpha": 0.02, "beta": 0.05, "predictor": parse("mlp(4)")}, ("baird", "boyan")),
     "network, torch": ("", {"alpha": 0.02, "beta": 0.05, "predictor": parse("mlp(4,torch)")}, ("boyan",)),
     "module": ("", {"alpha": 1e-4, "beta": 1e-4}, ("spiral",)),
@@ -37,6 +40,7 @@ EVERY = [
 def spec_of(case, place, target):
     kind, said, _ = CASES[case]
     made = learner(kind, "tdc", place, target=target, atoms=5, cohort=LANES, **said)
+    made = replace(made, average="averaged" in case)
     return RunSpec.from_json(run_spec(place, made, STEPS, seed=3).to_json())
 
 

@@ -18,6 +18,7 @@ ROOMS: dict[str, tuple[Mutant, ...]] = {
     "drivers": outsiders.DRIVERS,
     "edges": outsiders.EDGES,
     "records": outsiders.RECORDS,
+    "unseen": outsiders.UNSEEN,
 }
 MUTANTS = tuple(mutant for room in ROOMS.values() for mutant in room)
 

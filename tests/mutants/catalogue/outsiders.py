@@ -254,3 +254,48 @@ RECORDS = (
         ),
     ),
 )
+
+UNSEEN = (  # of 48 faults by somebody who had read neither tests nor claims, those that nothing saw
+    Mutant(
+        "digest: functions of one source with other defaults have one hash",
+        "algorithms/digest.py",
+        "[_source(value), value.__defaults__, value.__kwdefaults__]",
+        "[_source(value), value.__kwdefaults__]",
+        ("test:tests/algorithms/test_digest.py::test_functions_of_one_source_with_other_defaults_are_two",),
+    ),
+    Mutant(
+        "activations: relu has a slope at 0",
+        "algorithms/fast/activations.py",
+        "lambda a, h: (a > 0).to(a.dtype), None, torch.relu",
+        "lambda a, h: (a >= 0).to(a.dtype), None, torch.relu",
+        ("test:tests/algorithms/fast/test_activations.py::test_slopes_are_autograds_at_0_too",),
+    ),
+    Mutant(
+        "linear trainer: a checkpoint without the mass of the averages",
+        "harness/runs/trainers/linear.py",
+        '("theta", "w", "theta_mean", "w_mean", "mass")',
+        '("theta", "w", "theta_mean", "w_mean")',
+        ("test:tests/harness/runs/test_trainers.py::test_leaving_and_entering_again_is_to_go_on",),
+    ),
+    Mutant(
+        "learn: a saved bias goes on learning",
+        "dgtd/updates.py",
+        "torch.from_numpy(layer[0, -1].copy())",
+        "torch.from_numpy(layer[0, -1])",
+        ("test:tests/dgtd/test_learning.py::test_a_loop_of_steps_is_the_run_and_goes_on_from_its_state",),
+    ),
+    Mutant(
+        "comparison: the seeds that would tell forget the other tests",
+        "harness/experiment/comparison.py",
+        "lanes_to_tell(ALPHA / len(made), POWER)",
+        "lanes_to_tell(ALPHA, POWER)",
+        ("test:tests/harness/experiment/test_comparison.py::test_the_seeds_that_would_tell_are_for_one_of_all_tests",),
+    ),
+    Mutant(
+        "words: one of two tests of spread is enough",
+        "harness/report/words.py",
+        "if ratio.p >= ALPHA or ratio.ratio.low",
+        "if ratio.p >= ALPHA and ratio.ratio.low",
+        ("test:tests/harness/experiment/test_comparison.py::test_spread_is_smaller_only_where_both_tests_say_so",),
+    ),
+)
