@@ -263,18 +263,4 @@ LOOPS = (
         "base = 1.0 + np.arange(steps) / self.offset",
         ("test:tests/algorithms/test_stepping.py::test_a_robbins_monro_schedule_falls_as_it_says",),
     ),
-    Mutant(
-        "mirror prox: from the midpoint",
-        "algorithms/stepping.py",
-        "    d_theta, d_w = field(*middle)\n    after = project_ball(theta - step * d_theta, radius), project_ball(w + step * d_w, radius)\n",
-        "    d_theta, d_w = field(*middle)\n    theta, w = middle\n    after = project_ball(theta - step * d_theta, radius), project_ball(w + step * d_w, radius)\n",
-        ("test:tests/algorithms/test_stepping.py::test_mirror_prox_is_the_extragradient_and_not_two_plain_steps",),
-    ),
-    Mutant(
-        "torch run: schedules restart with every chunk",
-        "algorithms/fast/loop.py",
-        "            done = state.steps - first\n",
-        "            done = 0\n",
-        ("test:tests/algorithms/fast/test_loop.py::test_parts_of_a_run_join",),
-    ),
 )

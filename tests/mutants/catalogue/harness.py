@@ -108,13 +108,6 @@ RUNS = (
         "        self.added = max(self.added, 1)\n",
         ("test:tests/harness/runs/test_checkpoints.py::test_save_load_and_go_on_is_to_go_on",),
     ),
-    Mutant(
-        "checkpoints: the optimiser's steps are forgotten",
-        "algorithms/stepping.py",
-        "        self.count = int(count)\n",
-        "        self.count = 0\n",
-        ("test:tests/harness/runs/test_checkpoints.py::test_save_load_and_go_on_is_to_go_on",),
-    ),
 )
 
 AGENTS = (
