@@ -112,7 +112,7 @@ def suite(
     sampled = sum(c.sampled and not (c.control or c.figure) for c in claims)
     figures = sorted({c.family for c in claims if c.figure})
     more = f"; {', '.join(figures)}: {FINDINGS:.0%} each, Holm within it" if figures else ""
-    rates = f"{sampled} sampled checks at {setting.false_alarm:.1e} each{more}; the rest is exact"
+    rates = f"{sampled} sampled check{'s' * (sampled != 1)} at {setting.false_alarm:.1e} each{more}; the rest is exact"
     tell(f"{counts(entries)} ({tally(entries)}). False alarm: {rates}.")
     _explain_failures(entries, judged)
     return code

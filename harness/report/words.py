@@ -68,7 +68,8 @@ def _open(found: Comparison) -> list[str]:
     if not open_:
         return []
     guesses = [duel.lanes for duel in open_ if duel.lanes]
-    tests = f"{len(open_)} of {found.experiment.tests} tests are open" if found.experiment.tests > 1 else "It is open"
+    some = f"{len(open_)} of {found.experiment.tests} tests {'is' if len(open_) == 1 else 'are'} open"
+    tests = some if found.experiment.tests > 1 else "It is open"
     if not guesses:
         return [f"{tests}, and no number of seeds that can be guessed would settle them."]
     none = f" ({len(open_) - len(guesses)} look too small for any number)" if len(guesses) < len(open_) else ""
