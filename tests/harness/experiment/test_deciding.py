@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dgtd.harness.experiment.comparison import duels
+from dgtd.harness.experiment.comparison import _lost_too, duels
 from dgtd.harness.experiment.deciding import AtMost, share_of
 from dgtd.harness.experiment.zones import outlook
 from tests.harness.experiment.test_comparison import weighed
@@ -78,10 +78,15 @@ def test_the_certificates_word(rule, problem, growth, below):
     assert (found["stable_below"] is None) if below is None else found["stable_below"] == pytest.approx(below, rel=0.06)
 
 
-def test_a_rule_that_ends_above_its_start_counts_as_diverged_only_if_the_certificate_says_so():
-    """Planted: both end at 0.3 of a start of 1; one is said to grow, and its lanes end above the start."""
-    found = weighed([np.full(8, 0.2), np.full(8, 0.3)])
-    assert [entry.diverged for entry in found.entries] == [0, 0]
+def test_a_seed_that_ends_above_its_start_counts_as_diverged_only_if_the_certificate_says_so():
+    """Planted: of eight seeds three end at twice their start, and none overflows."""
+    entry = weighed([np.full(8, 0.2), np.full(8, 0.3)]).entries[1]
+    error = entry.lanes.names.index("rmspbe")
+    entry.lanes.curves[-1, :, error] = 0.5 * entry.lanes.curves[0, :, error]
+    entry.lanes.curves[-1, :3, error] = 2 * entry.lanes.curves[0, :3, error]
+    for growth, lost in ((0.0, 0), (0.2, 3)):
+        entry.outlook = {"growth": growth, "stable_below": None}
+        assert _lost_too(entry).lost.sum() == lost
 
 
 def test_sizes_come_before_p_values():
