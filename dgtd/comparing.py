@@ -16,8 +16,9 @@ from dgtd.given import AnyProblem, AnyRule, check, checked, many, places_of, rul
 from dgtd.harness.commands.compare import PROBLEMS, ROUNDS, compared_with, document_of, grid
 from dgtd.harness.commands.output import plain
 from dgtd.harness.experiment.comparison import ALPHA, Comparison
-from dgtd.harness.experiment.deciding import AtMost
+from dgtd.harness.experiment.deciding import with_looks
 from dgtd.harness.experiment.experiment import MATTERS, Experiment, entrants
+from dgtd.harness.judging.looks import AtMost
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.report.drawing import Styles, as_png, save
 from dgtd.harness.report.figures import at_place
@@ -183,11 +184,9 @@ def compare_in(given: dict[str, Any], where: dict[str, Any], rounds: int) -> Res
         given["alpha"], beta, grid(sizes, shares, beta, "", names),
         predictor=None if predictor is None else parse(predictor), matters=given["matters"],
     )  # fmt: skip
-    limit = AtMost.of(given["at_most"])
+    limit = AtMost.of(given["at_most"], given["until_decided"])
     if given["until_decided"]:
-        experiment = limit.declared(experiment)
-    elif given["at_most"] is not None:
-        raise ValueError("at_most goes with until_decided")
+        experiment = with_looks(experiment, limit)
     found = compared_with(experiment, place, rounds, limit.seconds)
     if found is None:
         raise KeyboardInterrupt

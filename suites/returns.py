@@ -11,7 +11,9 @@ from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.places.world import LATE
 from dgtd.harness.runs.lanes import Lanes
 
-SMALLER = 0.9  # the variance ratio must be below, as in the suite `evaluation`
+SMALLER = 0.9  # a variance ratio must be below
+# What is too small to matter: chances that a lane does worse than its pair, differences of returns, variance ratios.
+NO_ODDS, NO_GAP, NO_RATIO = (0.4, 0.6), (-10.0, 10.0), (0.8, 1.25)
 # Judges the final returns [lanes] of two learners whose lanes are pairs; the text is added to what is said.
 Judgement = Callable[[Floats, Floats, str, Setting], Finding]
 
@@ -38,13 +40,13 @@ def earns_more(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Fin
     """The chance that a lane of the first earns less than its pair: below a half if it earns more."""
     found = paired(ours, theirs, setting.false_alarm)
     words = f"chance that a lane earns less; medians {np.median(ours):.0f} and {np.median(theirs):.0f}{also}"
-    return below(found.better, 0.5, setting.false_alarm, words)
+    return below(found.better, 0.5, setting.false_alarm, words, NO_ODDS)
 
 
 def earns_more_on_average(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
     """Ten pairs can't decide by signs at such an error rate, so this takes differences for normal."""
     words = f"the other's return less its own, {theirs.mean():.3g} and {ours.mean():.3g} on average{also}"
-    return below(average(less(theirs, ours), setting.false_alarm), 0.0, setting.false_alarm, words)
+    return below(average(less(theirs, ours), setting.false_alarm), 0.0, setting.false_alarm, words, NO_GAP)
 
 
 def earns_the_same(margin: float, ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
@@ -59,4 +61,4 @@ def varies_less(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Fi
         return below(unknown, SMALLER, setting.false_alarm, f"no variance: lanes diverged{also}")
     found = variance_ratio(ours, theirs, 2 * setting.false_alarm)
     words = f"variance ratio; sd over seeds {ours.std(ddof=1):.3g} and {theirs.std(ddof=1):.3g}{also}"
-    return below(found.ratio, SMALLER, setting.false_alarm, words)
+    return below(found.ratio, SMALLER, setting.false_alarm, words, NO_RATIO)

@@ -7,7 +7,6 @@ import inspect
 import json
 import re
 import shlex
-import sys
 import time
 from dataclasses import replace
 from itertools import zip_longest
@@ -22,22 +21,35 @@ from dgtd.harness.commands.command import SEVERAL
 from dgtd.harness.commands.options import (
     INTERRUPTED,
     ActingOptions,
+    AtMostText,
     PredictorText,
+    UntilDecided,
     Where,
     numbers,
     path_option,
     runs_lanes,
 )
-from dgtd.harness.commands.output import AsJson, open_store, plain, print_json, print_table, save_json, say, tell
+from dgtd.harness.commands.output import (
+    AsJson,
+    aside,
+    open_store,
+    plain,
+    print_json,
+    print_table,
+    save_json,
+    say,
+    tell,
+)
 from dgtd.harness.experiment import agreement
 from dgtd.harness.experiment.across import across
 from dgtd.harness.experiment.across import as_dict as across_as_dict
 from dgtd.harness.experiment.comparison import ALPHA, Comparison, Entry, as_dict, undecidable
 from dgtd.harness.experiment.comparison import compare as compared
-from dgtd.harness.experiment.deciding import AtMost, declaration, share_of, still_open
+from dgtd.harness.experiment.deciding import declared_by, share_of, still_open, with_looks
 from dgtd.harness.experiment.exact import add_exact, exact_jobs
 from dgtd.harness.experiment.experiment import Choices, Experiment, entrants
 from dgtd.harness.experiment.search import Grid, kind_at, kind_of
+from dgtd.harness.judging.looks import AtMost
 from dgtd.harness.judging.statistics import median_interval
 from dgtd.harness.places.world import find_place
 from dgtd.harness.report import page as pages
@@ -81,10 +93,8 @@ def compare(
         None, help="Count the steps to this return. Otherwise: half-way to what the best agent earns."
     ),
     matters: str = typer.Option("2%", help="A smaller difference is too small to matter."),
-    until_decided: bool = typer.Option(
-        False, "--until-decided", help="Add seeds, doubling them, until every test is decided or too small to matter."
-    ),
-    at_most: str | None = typer.Option(None, help="With --until-decided: 2h, '2000 seeds', or both; 32 × --seeds."),
+    until_decided: bool = UntilDecided,
+    at_most: str | None = AtMostText,
     as_json: bool = AsJson,
 ) -> int:
     """Compare rules and their distributional forms on problems, or agents in worlds; step sizes by a sweep."""
@@ -95,11 +105,9 @@ def compare(
         predictor=None if predictor is None else parse(predictor), kind=kind, settings=acting.settings,
         states=acting.observations, threshold=threshold, matters=share_of(matters),
     )  # fmt: skip
-    limit = AtMost.of(at_most)
-    if at_most is not None and not until_decided:
-        raise ValueError("at_most goes with --until-decided")
+    limit = AtMost.of(at_most, until_decided)
     if until_decided:
-        experiment = limit.declared(experiment)
+        experiment = with_looks(experiment, limit)
     if not experiment.in_worlds:
         acting.refuse(problems)
     _ = where.make  # a wrong executor is an error before there is a store
@@ -134,14 +142,14 @@ def compared_with(
     with open_store(where.store) as results:
         # Before anything runs, and after whatever is wrong with the input.
         if not experiment.looks and (words := undecidable(experiment.seeds, experiment.tests)):
-            print(f"dgtd: {words}", file=sys.stderr)
+            aside(words)
         searched = search(experiment, results, where, rounds)
         if searched is None:
             return None
         experiment, chosen = searched
         jobs = exact_jobs(experiment, chosen)
         if experiment.looks:
-            jobs.append(declaration(experiment, chosen, results))
+            jobs.append(declared_by(experiment, chosen, results))
         for seeds, then in zip_longest(experiment.looks or (experiment.seeds,), experiment.looks[1:]):
             batch = time.monotonic()
             experiment = replace(experiment, seeds=seeds)
@@ -153,7 +161,7 @@ def compared_with(
             now = time.monotonic()
             if seconds is not None and now - begun + (now - batch) > seconds:  # the next batch is as large as all
                 break
-            print(f"dgtd: {still_open(found)}", file=sys.stderr)
+            aside(still_open(found))
         add_exact(found, results)
         return found
 

@@ -34,6 +34,12 @@ def path_option(name: str, says: str, default: Path | None = None, **more: Any) 
     return typer.Option(default, name, help=says, parser=a_path, metavar="PATH", **more)
 
 
+UntilDecided = typer.Option(
+    False, "--until-decided", help="Add seeds, doubling them, until every question is decided or too small to matter."
+)
+AtMostText = typer.Option(
+    None, "--at-most", help="With --until-decided: 2h, '2000 seeds', or both; 32 times as many seeds as at first."
+)
 StorePath = path_option("--store", "The file that results live in.", Path("results/dgtd.sqlite"), envvar="DGTD_STORE")
 RESUME = "what is finished is kept: the same command goes on from there"
 INTERRUPTED = 130

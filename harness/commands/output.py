@@ -44,6 +44,11 @@ def stdout() -> TextIO:
     return _stdout[-1] if _stdout else sys.stdout
 
 
+def aside(text: str) -> None:
+    """For whoever waits, not for whoever reads stdout."""
+    print(f"dgtd: {text}", file=sys.stderr, flush=True)
+
+
 def say(text: str) -> None:
     """Some lines of text on stdout."""
     print(printable(text), file=stdout())

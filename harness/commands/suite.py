@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,18 @@ import typer
 
 from dgtd.algorithms.names import unknown
 from dgtd.harness.commands.carry_out import progress
-from dgtd.harness.commands.options import INTERRUPTED, RESUME, Where, path_option, runs_lanes
+from dgtd.harness.commands.options import (
+    INTERRUPTED,
+    RESUME,
+    AtMostText,
+    UntilDecided,
+    Where,
+    path_option,
+    runs_lanes,
+)
 from dgtd.harness.commands.output import (
     AsJson,
+    aside,
     check_file,
     open_store,
     print_json,
@@ -39,6 +47,7 @@ from dgtd.harness.judging.ledger import (
     suite_and_claim,
     tally,
 )
+from dgtd.harness.judging.looks import AtMost
 from dgtd.harness.report.document import as_document, as_junit, as_markdown, draw_all
 from dgtd.harness.runs.rule_files import reference, resolve
 
@@ -61,6 +70,8 @@ def suite(
     rule: str | None = RuleText,
     seed: int = Seed,
     claim: list[str] = Starts,
+    until_decided: bool = UntilDecided,
+    at_most: str | None = AtMostText,
     junit: Path | None = Junit,
     markdown: Path | None = Markdown,
     document: Path | None = Document,
@@ -82,13 +93,16 @@ def suite(
         raise ValueError("junit, markdown and document must be different files")
     if pictures is not None and pictures.exists() and not pictures.is_dir():
         raise ValueError(f"pictures must name a folder, got the file {str(pictures)!r}")
+    limit = AtMost.of(at_most, until_decided)
     setting, claims, judged = _claims(name, profile, rule, seed, claim)
+    if until_decided and not any(claim.figure for claim in claims):
+        raise ValueError("until_decided needs a question to decide: none of these claims is about a figure")
     if dry_run:
         return _dry_run(claims, setting, judged, where.store, as_json)
     make = where.make
     with open_store(where.store) as results, progress(f"{len(claims)} claims") as tick:
-        workshop = Workshop(results, make, where.timeout, tick)
-        entries = judge(claims, setting, rule, workshop, judged)
+        workshop = Workshop(results, make, where.timeout, tick, aside)
+        entries = judge(claims, setting, rule, workshop, judged, limit if until_decided else None)
     title = f"dgtd suite {name} ({profile})" + (f": {judged.name}" if judged else "")
     if junit:
         junit.write_text(as_junit(entries, title), encoding="utf-8")
@@ -100,10 +114,10 @@ def suite(
     if pictures:
         with progress("pictures") as tick:
             draw_all(entries, pictures, tick)
-    code = INTERRUPTED if len(entries) < len(claims) else exit_code(entries)
+    code = INTERRUPTED if len(entries) < len(claims) else exit_code(entries, until_decided)
     if code == INTERRUPTED:
         words = f"interrupted; {len(entries)} of {len(claims)} verdicts are decided, and {RESUME}"
-        print(f"dgtd: {words}", file=sys.stderr)
+        aside(words)
     if as_json:
         head = {"suite": name, "profile": profile, "seed": seed, "exit_code": code}
         print_json(head | {"claims": [e.as_dict() for e in entries]})
@@ -182,9 +196,12 @@ def explain(
     profile: str = Profile,
     rule: str | None = RuleText,
     seed: int = Seed,
+    until_decided: bool = UntilDecided,
+    at_most: str | None = AtMostText,
     as_json: bool = AsJson,
 ) -> int:
     """The evidence of claims, and what would turn their verdicts round. Stored evidence is not computed again."""
+    limit = AtMost.of(at_most, until_decided)
     name, start = suite_and_claim(claim)
     find_suites(name)
     setting, claims, judged = _claims(name, profile, rule, seed, [])
@@ -194,19 +211,19 @@ def explain(
         raise unknown("claim", start, [each.id for each in claims])
     make = where.make
     with open_store(where.store) as results:
-        workshop = Workshop(results, make, where.timeout)
-        entries = judge(chosen, setting, rule, workshop, judged)
+        workshop = Workshop(results, make, where.timeout, say=aside)
+        entries = judge(chosen, setting, rule, workshop, judged, limit if until_decided else None)
     if len(entries) < len(chosen):
         return INTERRUPTED
     if as_json:
         found = [each.as_dict() | {"evidence": evidence_of(each.claim, setting, judged)} for each in entries]
         print_json(found[0] if equal else found)
-        return exit_code(entries)
+        return exit_code(entries, until_decided)
     if not equal:
         tell(f"no claim is {start!r}; {len(entries)} begin so\n" if start else f"{len(entries)} claims\n")
     for entry in entries:
         _explain(entry, setting, judged)
-    return exit_code(entries)
+    return exit_code(entries, until_decided)
 
 
 def _false_alarm(entry: Entry) -> str:

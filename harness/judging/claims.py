@@ -22,17 +22,25 @@ class Setting:
     """How hard to look: the profile, the seed, and the false-alarm rate that this check may spend.
 
     figures   how many claims each of the paper's figures has in this profile: they share a budget of its own
+    look      how often the lanes of a figure's claim have been doubled; most: and how many there may be
     """
 
     profile: str = "ci"
     seed: int = 0
     false_alarm: float = BUDGET
     figures: Mapping[str, int] = field(default_factory=dict)
+    look: int = 0
+    most: int | None = None
 
     def __post_init__(self) -> None:
         look_up("profile", self.profile, dict.fromkeys(PROFILES))
         if self.seed < 0:
             raise ValueError(f"seed must be 0 or more, got {self.seed}")
+
+    def lanes(self, first: int) -> int:
+        """How many, if there are so many at the first look: what a figure's claim asks of its lanes."""
+        grown = first * 2**self.look
+        return grown if self.most is None else max(first, min(grown, self.most))
 
 
 Need = Request | Job

@@ -1,7 +1,6 @@
 """The ledger: every claim with its verdict, its evidence, and the command that repeats it."""
 
 import functools
-import itertools
 import re
 import shlex
 from collections import Counter
@@ -12,7 +11,8 @@ from typing import Any
 
 from dgtd.algorithms.names import look_up
 from dgtd.algorithms.rule import Rule
-from dgtd.harness.judging.claims import BUDGET, FINDINGS, Claim, Need, Setting, Suite
+from dgtd.harness.judging.claims import BUDGET, Claim, Need, Setting, Suite
+from dgtd.harness.judging.looks import AtMost, Looks, declarations, findings
 from dgtd.harness.judging.verdicts import Finding, Verdict, confirmed
 from dgtd.harness.plugins import answering, from_file, installed, is_file, source_of
 from dgtd.harness.runs.driver import Summary, execute
@@ -43,6 +43,12 @@ class Entry:
     def words(self) -> str:
         """The evidence in words, or why there is none."""
         return self.finding.words if self.finding else self.error or "not promised by the rule"
+
+    @property
+    def evidence(self) -> str:
+        """In words, with the seeds that it would take to decide what is open."""
+        needed = self.finding.needed if self.finding else None
+        return f"{self.words}; about {needed} seeds would tell" if needed else self.words
 
     @property
     def status(self) -> str:
@@ -160,6 +166,7 @@ class Workshop:
     make: Callable[[], Executor] = InProcess
     timeout: float | None = None
     progress: Callable[[int, int], None] = lambda done, total: None
+    say: Callable[[str], None] = lambda words: None
 
     def gather(self, needs: Iterable[Need]) -> Summary:
         """Run what is missing, each need once."""
@@ -185,58 +192,46 @@ def _sorted(needs: Iterable[Need]) -> tuple[list[Request], list[Job]]:
 
 def judge(
     claims: Iterable[Claim], setting: Setting, rule_text: str | None = None, workshop: Workshop | None = None,
-    judged: Rule | None = None,
+    judged: Rule | None = None, until: AtMost | None = None,
 ) -> list[Entry]:  # fmt: skip
     """Gather the evidence of all claims, then judge each; a sampled FAIL is looked at again before it stands.
 
-    Claims whose evidence is not there, because somebody interrupted, have no entry.
+    Claims whose evidence is not there, because somebody interrupted, have no entry. With `until`, what is said of
+    figures is judged with more and more lanes, until it is decided.
     """
     listed = list(claims)
     if workshop is None:
         with Store(":memory:") as store:
-            return judge(listed, setting, rule_text, Workshop(store), judged)
-    commands = {claim.id: repeat_command(claim, setting, rule_text) for claim in listed}
-
-    def judged_at(some: list[Claim], at: Setting) -> dict[str, Entry]:
-        needs = {claim.id: needs_of(claim, at, judged) for claim in some}
-        workshop.gather(need for each in needs.values() for need in each)
-        there = [claim for claim in some if not _unfinished(workshop, needs[claim.id])]
-        return {claim.id: _entry(claim, at, needs[claim.id], workshop, commands[claim.id]) for claim in there}
-
+            return judge(listed, setting, rule_text, Workshop(store), judged, until)
+    commands = {claim.id: repeat_command(claim, setting, rule_text, until) for claim in listed}
     entries = {claim.id: Entry(claim, None, commands[claim.id]) for claim in listed if not claim.promised}
-    entries |= judged_at([claim for claim in listed if claim.promised and not claim.figure], setting)
-    entries |= _findings([claim for claim in listed if claim.figure], setting, judged_at)
+
+    def judged_at(some: list[tuple[Claim, Setting]]) -> dict[str, str]:
+        needs = {claim.id: needs_of(claim, at, judged) for claim, at in some}
+        workshop.gather(need for each in needs.values() for need in each)
+        there = [(claim, at) for claim, at in some if not _unfinished(workshop, needs[claim.id])]
+        found = {each.id: _entry(each, at, needs[each.id], workshop, commands[each.id]) for each, at in there}
+        entries.update(found)
+        return {id_: entry.status for id_, entry in found.items()}
+
+    figures = [claim for claim in listed if claim.figure]
+    looks = dict.fromkeys((claim.id for claim in figures), Looks((1,)))
+    if until is not None:
+        setting = replace(setting, most=until.seeds)
+        looks = {claim.id: Looks.of(claim, setting, lambda each, at: needs_of(each, at, judged)) for claim in figures}
+        first = {claim.id: (looks[claim.id], needs_of(claim, setting, judged)) for claim in figures}
+        workshop.gather(declarations(first, workshop.store))
+    judged_at([(claim, setting) for claim in listed if claim.promised and not claim.figure])
+    findings(figures, setting, judged_at, looks, until.seconds if until else None, workshop.say)
     open_to_doubt = (c for c in listed if c.sampled and c.confirm and not (c.control or c.figure))
     doubtful = [claim for claim in open_to_doubt if claim.id in entries and entries[claim.id].status in ALARMS]
-    fresh = judged_at(doubtful, replace(setting, seed=setting.seed + FRESH))
-    for claim in doubtful:
-        first, second = entries.pop(claim.id), fresh.get(claim.id)
-        if second is not None and first.finding is not None and second.finding is not None:
-            second = replace(second, finding=confirmed(first.finding, second.finding))
-        entries |= {claim.id: second} if second else {}
+    once = {claim.id: entries.pop(claim.id).finding for claim in doubtful}
+    judged_at([(claim, replace(setting, seed=setting.seed + FRESH)) for claim in doubtful])
+    for id_, alarm in once.items():
+        again = entries[id_].finding if id_ in entries else None
+        if alarm is not None and again is not None:
+            entries[id_] = replace(entries[id_], finding=confirmed(alarm, again))
     return [entries[claim.id] for claim in listed if claim.id in entries]
-
-
-def _findings(
-    claims: list[Claim], setting: Setting, judged_at: Callable[[list[Claim], Setting], dict[str, Entry]]
-) -> dict[str, Entry]:
-    """Each figure's claims share FINDINGS, by Holm's steps: what is decided leaves its share to the rest.
-
-    With some of a figure's claims alone the first share is that of all of them, so that what is decided then is decided
-    among all of them, too.
-    """
-    entries: dict[str, Entry] = {}
-    for family, some in itertools.groupby(sorted(claims, key=lambda claim: claim.family), lambda claim: claim.family):
-        left = list(some)
-        open_ = max(setting.figures.get(family, 0), len(left))
-        while left:
-            found = judged_at(left, replace(setting, false_alarm=FINDINGS / open_))
-            entries |= found
-            still = [claim for claim in left if claim.id in found and found[claim.id].status == "INCONCLUSIVE"]
-            if len(still) == len(left):
-                break
-            open_, left = open_ - (len(left) - len(still)), still
-    return entries
 
 
 def _unfinished(workshop: Workshop, needs: list[Need]) -> bool:
@@ -261,24 +256,25 @@ def _entry(claim: Claim, setting: Setting, needs: list[Need], workshop: Workshop
         return Entry(claim, None, command, f"{type(error).__name__}: {error}", took)
 
 
-def repeat_command(claim: Claim, setting: Setting, rule_text: str | None) -> str:
+def repeat_command(claim: Claim, setting: Setting, rule_text: str | None, until: AtMost | None = None) -> str:
     """The one command that repeats an entry."""
     options = {"claim": claim.id, "profile": setting.profile, "seed": str(setting.seed)}
     if rule_text:
         options["rule"] = rule_text
-    return shlex.join(["dgtd", "suite", claim.suite, *(word for key in options for word in (f"--{key}", options[key]))])
+    words = [word for key in options for word in (f"--{key}", options[key])]
+    return shlex.join(["dgtd", "suite", claim.suite, *words, *(until.options if until and claim.figure else [])])
 
 
-def exit_code(entries: list[Entry]) -> int:
+def exit_code(entries: list[Entry], until_decided: bool = False) -> int:
     """0 all pass, 1 a claim failed (or a control was missed), 3 inconclusive, 4 nothing ran, 5 a check raised.
 
-    What is said of the paper's figures is a finding, and sets none of them.
+    What is said of the paper's figures is a finding, and sets none of them: but what was to be decided and is not.
     """
     if not {entry.status for entry in entries} - {"NOT PROMISED"}:
         return NOTHING
     if any(entry.error for entry in entries):
         return BROKEN
-    statuses = {entry.status for entry in entries if not entry.claim.figure}
+    statuses = {entry.status for entry in entries if until_decided or not entry.claim.figure}
     if statuses & {"FAIL", "MISSED"}:
         return FAILED
     return INCONCLUSIVE if "INCONCLUSIVE" in statuses else PASSED
@@ -290,7 +286,8 @@ def tally(entries: list[Entry]) -> str:
     held = sum(entry.status in ("PASS", "VACUOUS") for entry in theory)
     said = [f"theory: {held} of {len(theory)} hold"] if theory else []
     if figures := Counter(entry.status for entry in entries if entry.claim.figure):
-        words = {"PASS": "held", "NOT REPLICATED": "did not", "INCONCLUSIVE": "undecided", "ERROR": "raised"}
+        words = {"PASS": "held", "NOT REPLICATED": "did not", "NO DIFFERENCE": "no difference that matters",
+                 "INCONCLUSIVE": "undecided", "ERROR": "raised"}  # fmt: skip
         found = ", ".join(f"{figures[status]} {word}" for status, word in words.items() if figures[status])
         said.append(f"the paper's statements about figures: {found}")
     return "; ".join(said)
@@ -298,6 +295,7 @@ def tally(entries: list[Entry]) -> str:
 
 def counts(entries: list[Entry]) -> str:
     """'12 PASS, 5 CAUGHT'."""
-    order = ["PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NOT PROMISED", "CAUGHT", "MISSED", "ERROR"]
+    order = ["PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NO DIFFERENCE",
+             "NOT PROMISED", "CAUGHT", "MISSED", "ERROR"]  # fmt: skip
     found = [(status, sum(entry.status == status for entry in entries)) for status in order]
     return ", ".join(f"{count} {status}" for status, count in found if count)

@@ -13,12 +13,16 @@ from dgtd.harness.judging.statistics import Interval, Sprt, proportion_interval,
 
 
 class Verdict(StrEnum):
-    """What the evidence says. VACUOUS: true, and says nothing (a bound above what standing still achieves)."""
+    """What the evidence says. VACUOUS: true, and says nothing (a bound above what standing still achieves).
+
+    SMALL: neither, and whatever difference there is does not matter.
+    """
 
     PASS = "PASS"
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
     VACUOUS = "VACUOUS"
+    SMALL = "NO DIFFERENCE"
 
 
 @dataclass(frozen=True)
@@ -83,9 +87,17 @@ def agrees(error: float, margin: float, setting: Any, n: int, words: str, **evid
     return replace(found, n=n, false_alarm=setting.false_alarm, flips=flips)
 
 
-def below(interval: Interval, margin: float, false_alarm: float, words: str, **evidence: Any) -> Finding:
-    """The quantity is at most `margin`: PASS if the upper bound clears it, FAIL if the lower bound does not."""
-    verdict = Verdict.FAIL if interval.low > margin else Verdict.INCONCLUSIVE
+def below(
+    interval: Interval, margin: float, false_alarm: float, words: str, small: tuple[float, float] | None = None,
+    **evidence: Any,
+) -> Finding:  # fmt: skip
+    """The quantity is at most `margin`: PASS if the upper bound clears it, FAIL if the lower bound does not.
+
+    small   SMALL if neither, and the interval lies between these two
+    """
+    inside = small is not None and small[0] <= interval.low and interval.high <= small[1]
+    verdict = Verdict.SMALL if inside else Verdict.INCONCLUSIVE
+    verdict = Verdict.FAIL if interval.low > margin else verdict
     verdict = Verdict.PASS if interval.high <= margin else verdict
     needed = seeds_needed(interval, margin) if verdict is Verdict.INCONCLUSIVE else None
     flips = f"an interval wholly {'above' if verdict is Verdict.PASS else 'below'} {margin:g}"

@@ -105,7 +105,7 @@ def _verdicts(shown: Shown) -> Block:
         for claim in each.claims:
             entry = shown.entries.get(claim.id)
             if entry is not None:
-                texts = (each.says, claim.says, entry.status, _estimate(entry), entry.words)
+                texts = (each.says, claim.says, entry.status, _estimate(entry), entry.evidence)
                 rows.append([(text, text, False) for text in texts])
     if not rows:
         return Words("No claim of this figure can be judged here.", "soft")

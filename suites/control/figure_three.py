@@ -53,8 +53,9 @@ class Panel:
 
     def run(self, name: str, rate: float, setting: Setting, sweep: bool = False, lanes: int = 0) -> Request:
         """Lanes of an agent at a rate. A sweep has streams of its own; a quick look has a third of the lanes."""
-        lanes = lanes or (SWEEP_LANES if sweep else COHORT if setting.profile == "ci" else self.lanes)
-        made = agent_learner(name, self.world, alpha=rate, cohort=min(COHORT, lanes), **self.settings)
+        seeds = lanes or (SWEEP_LANES if sweep else COHORT if setting.profile == "ci" else self.lanes)
+        lanes = seeds if sweep else setting.lanes(seeds)
+        made = agent_learner(name, self.world, alpha=rate, cohort=min(COHORT, seeds), **self.settings)
         longer = 4 if setting.profile == "paper" and self is CARTPOLE else 1
         spec = run_spec(self.world, made, longer * self.steps, setting.seed, "sweep" if sweep else "ranking")
         return Request(spec, lanes)

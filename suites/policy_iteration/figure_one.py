@@ -26,7 +26,7 @@ from dgtd.harness.runs.trainers.policy_iteration import Iterating, Walk
 from dgtd.harness.runs.work import Job
 from dgtd.suites.policy_iteration import search
 from dgtd.suites.policy_iteration.search import STEPS, V0, V1, Form, chosen, shown
-from dgtd.suites.returns import SMALLER, final_returns, varies_less
+from dgtd.suites.returns import NO_ODDS, SMALLER, final_returns, varies_less
 
 SOURCE = "Figure 1"
 LANES, COHORT = 30, 10
@@ -67,7 +67,7 @@ def at_its_best(form: Form, world: str, setting: Setting) -> Request:
     """Thirty lanes, ten for a quick look, on worlds and exploration that all forms share; not those of the search."""
     made = learner_at(chosen(form), *form, world, cohort=COHORT)
     lanes = COHORT if setting.profile == "ci" else LANES
-    return Request(run_spec(world, made, STEPS, setting.seed, "figure 1"), lanes)
+    return Request(run_spec(world, made, STEPS, setting.seed, "figure 1"), setting.lanes(lanes))
 
 
 def early_returns(trial: Lanes) -> Floats:
@@ -92,7 +92,7 @@ def compare(measure: Callable[[Any], Floats], what: str, trials: list[Any], sett
     first, second = map(measure, trials)
     found = paired(first, second, setting.false_alarm)
     words = f"chance that a lane {what}; means {first.mean():.3g} and {second.mean():.3g}"
-    return below(found.better, 0.5, setting.false_alarm, words)
+    return below(found.better, 0.5, setting.false_alarm, words, NO_ODDS)
 
 
 earns_more = partial(compare, final_returns, "earns less in the last fifth")

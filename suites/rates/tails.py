@@ -11,6 +11,7 @@ not Gaussian, so the coverage is measured.
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -77,7 +78,10 @@ def tails_are_exponential(metric: str, evidence: list[Lanes], setting: Setting) 
         ratio(third.high, second.low, first.high),
         len(values),
     )
-    shown = {"x": [10.0, 100.0, 1000.0], "y": [float(np.quantile(values, 1 - delta)) for delta in (0.1, 0.01, 0.001)]}
+    shown: dict[str, Any] = {
+        "x": [10.0, 100.0, 1000.0],
+        "y": [float(np.quantile(values, 1 - delta)) for delta in (0.1, 0.01, 0.001)],
+    }
     median = float(np.median(values))
     sizes = ", ".join(f"{y / median:.3g} at 1/δ = {x:g}" for x, y in zip(shown["x"], shown["y"], strict=True))
     words = f"step ratio {found:.2f}; quantiles over the median: {sizes}"

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dgtd.harness.experiment.comparison import _lost_too, duels
-from dgtd.harness.experiment.deciding import AtMost, share_of
+from dgtd.harness.experiment.deciding import share_of
 from dgtd.harness.experiment.zones import outlook
+from dgtd.harness.judging.looks import AtMost
 from tests.harness.experiment.test_comparison import weighed
 from tests.harness.test_cli import dgtd
 
@@ -142,7 +143,7 @@ def test_doubling_batches_end_at_what_was_declared():
     [
         (["--matters", "-1"], "matters must be a share"),
         (["--matters", "x"], "matters must be a share"),
-        (["--at-most", "2h"], "at_most goes with --until-decided"),
+        (["--at-most", "2h"], "at_most goes with until_decided"),
         (["--until-decided", "--at-most", "0h"], "at_most must be as in"),
         (["--until-decided", "--at-most", "10 seeds"], "at_most must allow the first batch of 30 seeds"),
         (["--until-decided", "--rules", "td", "--targets", "value"], "until_decided needs a question to decide"),
