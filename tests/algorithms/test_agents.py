@@ -214,10 +214,12 @@ def test_replay_keeps_the_last_transitions_and_draws_from_each_lanes_own_stream(
     assert set(drawn.x[1, :, 0]) == {12, 13, 14}
     np.testing.assert_array_equal(drawn.x_next, drawn.x + 100)
     np.testing.assert_array_equal(drawn.reward, drawn.x[..., 0])
-    alone = Replay(lane_streams(0, range(1)), 3, 1)
-    for step in range(5):
-        alone.add(np.array([[step]], dtype=np.float32), [0], [step], [0.9], np.array([[step + 100]], dtype=np.float32))
-    np.testing.assert_array_equal(alone.draw(300).x[0], drawn.x[0])
+    for lane in range(2):
+        alone = Replay(lane_streams(0, range(lane, lane + 1)), 3, 1)
+        for number in (10 * lane + step for step in range(5)):
+            at = np.array([[number]], dtype=np.float32)
+            alone.add(at, [lane], [number], [0.9], at + 100)
+        np.testing.assert_array_equal(alone.draw(300).x[0], drawn.x[lane])
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh", "silu", "softplus"])
