@@ -51,5 +51,5 @@ if __name__ == "__main__":
     parser.add_argument("last", type=int)
     parser.add_argument("rules", nargs="*")
     parser.add_argument("--suite", default="all")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     sys.exit(main(given.first, given.last, given.rules, given.suite))
