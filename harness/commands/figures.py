@@ -15,7 +15,7 @@ from dgtd.harness.judging.ledger import Workshop, exit_code, judge, needs_of, se
 from dgtd.harness.judging.looks import AtMost
 from dgtd.harness.plugins import answering, installed
 from dgtd.harness.report import page as pages
-from dgtd.harness.report.paper import PaperFigure, Shown, page
+from dgtd.harness.report.paper import PaperFigure, Shown, estimate, page
 
 OutFolder = path_option("--out", "Folder for report.html, figures.json and figures/.", Path("results/figures"))
 
@@ -97,8 +97,8 @@ def _made(asked: list[PaperFigure], setting: Any, workshop: Any, until: AtMost |
 
 def _print(shown: list[Shown], path: Path, command: str) -> None:
     for each in shown:
-        rows = [[entry.claim.says, entry.status, entry.evidence] for entry in each.entries.values()]
+        rows = [[entry.claim.says, entry.status, estimate(entry), entry.evidence] for entry in each.entries.values()]
         title = f"Figure {each.figure.number}: {each.figure.title}"
-        print_table(title, ["what the paper says, as it is held here", "verdict", "evidence"], rows)
+        print_table(title, ["what the paper says, as it is held here", "verdict", "estimate", "evidence"], rows)
         say(f"{each.verdicts}\n")
     say(f"report: {path}\nagain:  {command}")

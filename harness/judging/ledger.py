@@ -25,6 +25,10 @@ from dgtd.harness.runs.work import Job, package_of
 
 FRESH = 1_000_003  # added to the seed where an alarm is looked at again
 ALARMS = ("FAIL", "NOT REPLICATED")
+STATUSES = (
+    "PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NO DIFFERENCE", "NOT PROMISED", "CAUGHT", "MISSED",
+    "ERROR",
+)  # fmt: skip
 
 PASSED, FAILED, INCONCLUSIVE, NOTHING, BROKEN = 0, 1, 3, 4, 5
 
@@ -295,7 +299,5 @@ def tally(entries: list[Entry]) -> str:
 
 def counts(entries: list[Entry]) -> str:
     """'12 PASS, 5 CAUGHT'."""
-    order = ["PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NO DIFFERENCE",
-             "NOT PROMISED", "CAUGHT", "MISSED", "ERROR"]  # fmt: skip
-    found = [(status, sum(entry.status == status for entry in entries)) for status in order]
+    found = [(status, sum(entry.status == status for entry in entries)) for status in STATUSES]
     return ", ".join(f"{count} {status}" for status, count in found if count)

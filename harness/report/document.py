@@ -71,7 +71,7 @@ def _outcome(entry: Entry) -> str:
 
 def _open_figure(entry: Entry) -> bool:
     """A figure of the paper that our runs do not show: a finding, and no failure."""
-    return entry.claim.figure and entry.status in ("INCONCLUSIVE", "NOT REPLICATED")
+    return entry.claim.figure and entry.status in ("INCONCLUSIVE", "NOT REPLICATED", "NO DIFFERENCE")
 
 
 def span(finding: Finding | None) -> str:
@@ -89,13 +89,14 @@ Written by `{command}` on {date}: run it again to update this page. {tally}. All
 
 PASS and FAIL are what the evidence says. CAUGHT is a wrong algorithm that the same check failed, as it must. VACUOUS is
 a bound that holds but is too loose to say anything yet. NOT REPLICATED is what a figure of the paper shows and our runs
-do not. All sampled checks of theory together raise a false alarm in one run out of {runs:.0f}, and a FAIL is
-confirmed on fresh seeds before it is reported. What is said of a figure of the paper has a budget of its own:
-{findings:.0%} for each figure together, by Holm's steps. `dgtd explain ID` shows the evidence for a claim.
+do not; NO DIFFERENCE, that whatever difference there is does not matter. All sampled checks of theory together raise a
+false alarm in one run out of {runs:.0f}, and a FAIL is confirmed on fresh seeds before it is reported. What is said of
+a figure of the paper has a budget of its own: {findings:.0%} for each figure together, by Holm's steps. `dgtd explain
+ID` shows the evidence for a claim.
 """
 
 
-OPEN = ("FAIL", "MISSED", "ERROR", "NOT REPLICATED", "INCONCLUSIVE", "VACUOUS")
+OPEN = ("FAIL", "MISSED", "ERROR", "NOT REPLICATED", "NO DIFFERENCE", "INCONCLUSIVE", "VACUOUS")
 
 
 def as_document(entries: list[Entry], command: str, date: str) -> str:
@@ -119,7 +120,7 @@ def as_document(entries: list[Entry], command: str, date: str) -> str:
 
 def verdicts_in(document: str) -> dict[str, str]:
     """Claim → verdict, read back from the page."""
-    row = r"^\| `([^`]+)` \| .*? \| (PASS|FAIL|INCONCLUSIVE|VACUOUS|NOT REPLICATED|CAUGHT|MISSED) \| "
+    row = r"^\| `([^`]+)` \| .*? \| (PASS|FAIL|INCONCLUSIVE|VACUOUS|NOT REPLICATED|NO DIFFERENCE|CAUGHT|MISSED) \| "
     return dict(re.findall(row, document, re.MULTILINE))
 
 

@@ -85,7 +85,8 @@ def page(shown: list[Shown], setting: Setting, command: str) -> Page:
     )
     method = (
         f"Profile {setting.profile}, root seed {setting.seed}. {more}The chance of any false word on one figure is "
-        f"{FINDINGS:.0%}: Holm's correction over its statements. INCONCLUSIVE: these seeds do not decide it."
+        f"{FINDINGS:.0%}: Holm's correction over its statements, and all looks at them. INCONCLUSIVE: these seeds do not "
+        "decide it. NO DIFFERENCE: what difference there may be does not matter."
     )
     head: list[Block] = [Bullets(lines), Words(method, "soft")]
     return Page("dgtd figures", "The paper's figures, and ours", head, list(map(_section, shown)), command)
@@ -105,7 +106,7 @@ def _verdicts(shown: Shown) -> Block:
         for claim in each.claims:
             entry = shown.entries.get(claim.id)
             if entry is not None:
-                texts = (each.says, claim.says, entry.status, _estimate(entry), entry.evidence)
+                texts = (each.says, claim.says, entry.status, estimate(entry), entry.evidence)
                 rows.append([(text, text, False) for text in texts])
     if not rows:
         return Words("No claim of this figure can be judged here.", "soft")
@@ -113,7 +114,7 @@ def _verdicts(shown: Shown) -> Block:
     return Table(f"Verdicts on figure {shown.figure.number}", columns, rows, frozenset({0, 1, 2, 4}), wordy=True)
 
 
-def _estimate(entry: Entry) -> str:
+def estimate(entry: Entry) -> str:
     """With its interval, where these seeds are enough for one."""
     finding = entry.finding
     if finding is None:

@@ -107,6 +107,7 @@ class Iteration(Acts):
         for name in ("episodes", "batch"):
             whole(name, getattr(self, name), 1)
         if self.batch > max(self.capacity, 1):
-            raise ValueError(f"batch must fit the replay, {max(self.capacity, 1)} transitions, got {self.batch}")
+            why = f"fit the replay, {self.capacity} transitions" if self.capacity else "be 1 online, with capacity 0"
+            raise ValueError(f"batch must {why}, got {self.batch}")
         for part in self.scale:
             positive("scale", part)

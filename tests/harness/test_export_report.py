@@ -121,6 +121,66 @@ def test_every_paired_test(shown):
     assert len(ps) == 2 * len(list(itertools.combinations(range(4), 2)))
 
 
+def test_every_variance_ratio(shown):
+    """Morgan's interval and Spearman's p; of a rule's distributional form against the same rule on values."""
+    _, found, table = shown
+    seen = 0
+    for problem, rules in found["problems"].items():
+        for label, entry in rules.items():
+            for number, ratio in entry["variance_ratio"].items():
+                value = label.removeprefix("distributional ")
+                a, b = (numbers(table, problem, name, "rmspbe")[number] for name in (label, value))
+                if not (np.isfinite(a).all() and np.isfinite(b).all()):
+                    assert (ratio["estimate"], ratio["p"]) == (None, 1.0)
+                    continue
+                f, r = a.var(ddof=1) / b.var(ddof=1), np.corrcoef(a, b)[0, 1]
+                close(ratio["estimate"], f)
+                if 1 - r * r < 1e-12:  # the same path
+                    continue
+                # The bounds are the ratios at which sums and differences are as correlated as the t test allows.
+                k = 1 + 2 * (1 - r * r) * stats.t.isf(0.025, SEEDS - 2) ** 2 / (SEEDS - 2)
+                close([ratio["low"], ratio["high"]], f * (k + np.array([-1, 1]) * np.sqrt(k * k - 1)))
+                close(ratio["p"], stats.spearmanr(a + b, a - b).pvalue)
+                seen += 1
+    assert seen >= 2
+
+
+def test_all_problems_at_once(shown):
+    """Interquartile means of areas as shares of their starts, and how often one form has less than another."""
+    _, found, table = shown
+    shares = {}
+    for label in found["problems"]["boyan"]:
+        of = []
+        for problem in found["problems"]:
+            rows = table[(table.problem == problem) & (table.label == label) & (table.metric == "rmspbe")]
+            start = rows[rows.step == 0].sort_values("seed").value.to_numpy()
+            of.append(numbers(table, problem, label, "rmspbe")["auc"] / start)
+        shares[label] = np.array(of)
+    for label, bounds in found["across"]["iqm"].items():
+        if np.isfinite(middle := stats.trim_mean(shares[label], 0.25, axis=1).mean()):
+            close(bounds["estimate"], middle)
+            low, high = trimmed_interval(shares[label])
+            close([bounds["low"], bounds["high"]], [low, high])
+        else:
+            assert bounds["estimate"] in (None, "inf")
+    for pair in found["across"]["improvement"]:
+        a, b = (np.array([float(f"{x:.9g}") for x in shares[pair[side]].ravel()]) for side in "ab")
+        close(pair["b_lower"]["estimate"], ((b < a) + 0.5 * (a == b)).mean())
+
+
+def trimmed_interval(x):
+    """Tukey and McLaughlin's of each problem, joined as Welch joins two means."""
+    cut, kept = SEEDS // 4, SEEDS - 2 * (SEEDS // 4)
+    parts = []
+    for row in np.sort(x, axis=1):
+        winsorised = np.concatenate([[row[cut]] * cut, row[cut : SEEDS - cut], [row[SEEDS - cut - 1]] * cut])
+        parts.append(winsorised.var(ddof=1) * (SEEDS - 1) / (kept * (kept - 1)) / len(x) ** 2)
+    freedom = sum(parts) ** 2 / sum(part**2 / (kept - 1) for part in parts)
+    half = stats.t.isf(0.025, freedom) * np.sqrt(sum(parts))
+    middle = stats.trim_mean(x, 0.25, axis=1).mean()
+    return middle - half, middle + half
+
+
 def test_a_folder_that_is_no_report_and_another_store_are_one_line(shown, tmp_path):
     folder, *_ = shown
     for words, says in (

@@ -85,7 +85,7 @@ def cases() -> Iterator[Case]:
         yield Case("agent", words, names)
     yield Case("policy iteration", (*ITERATE, "--every", "3"), ("every",))
     yield Case("policy iteration", (*ITERATE, "--frozen", "3"), ("frozen",))
-    yield Case("policy iteration", (*ITERATE, "--batch", "3"), ("batch must fit the replay",))
+    yield Case("policy iteration", (*ITERATE, "--batch", "3"), ("batch must be 1 online, with capacity 0",))
     yield Case("policy iteration", (*RUN, "--episodes", "3"), ("episodes",))
     yield Case("policy iteration", (*RUN, "--explore", "0.1,0.02"), ("explore",))
     yield Case("policy iteration", having(ITERATE, "--rule", "dqn"), ("dqn",))

@@ -116,7 +116,7 @@ def test_a_lane_alone_is_the_lane_among_others(options):
         ({"explore": (1.2, 0.1)}, "explore must be in"),
         ({"explore": (0.1, 0.2)}, "explore must fall"),
         ({"behave": -0.1}, "behave must be in"),
-        ({"batch": 4}, "batch must fit the replay, 1 transitions, got 4"),
+        ({"batch": 4}, "batch must be 1 online, with capacity 0, got 4"),
         ({"v_min": 3.0, "v_max": 3.0}, "v_min must be below v_max"),
         ({"scale": (1.0, 0.0, 1.0, 1.0)}, "scale must be positive"),
         ({"capacity": -1}, "capacity must be"),
