@@ -85,8 +85,8 @@ def page(shown: list[Shown], setting: Setting, command: str) -> Page:
     )
     method = (
         f"Profile {setting.profile}, root seed {setting.seed}. {more}The chance of any false word on one figure is "
-        f"{FINDINGS:.0%}: Holm's correction over its statements, and all looks at them. INCONCLUSIVE: these seeds do not "
-        "decide it. NO DIFFERENCE: what difference there may be does not matter."
+        f"{FINDINGS:.0%}: Holm's correction over its statements, and all looks at them. INCONCLUSIVE: these seeds do "
+        "not decide it. NO DIFFERENCE: what difference there may be does not matter."
     )
     head: list[Block] = [Bullets(lines), Words(method, "soft")]
     return Page("dgtd figures", "The paper's figures, and ours", head, list(map(_section, shown)), command)
