@@ -200,7 +200,17 @@ def test_the_tests_of_another_repository_are_left_alone(python, nursery, foreign
     options = quietly(str(python), "-m", "pytest", "-p", "dgtd", "--help", cwd=foreign, env=environment()).stdout
     assert "--dgtd-rule" in options
     quietly(str(python), "-c", "import dgtd, harness; assert harness.NAME == 'harness'", cwd=foreign, env=environment())
-    suites = ("--pyargs", "dgtd.suites", "-q", "-p", "no:cacheprovider", "-k", "gradients and random_walk and value")
+    suites = (
+        "--pyargs",
+        "dgtd.suites",
+        "-q",
+        "-W",
+        "error::pytest.PytestWarning",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "gradients and random_walk and value",
+    )
     done = nursery.run(PYTEST, [*suites], foreign, environment() | {"DGTD_EXECUTOR": "in-process"}, None)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout

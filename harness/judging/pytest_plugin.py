@@ -1,4 +1,7 @@
-"""The suites' options for pytest: `pytest -p dgtd --pyargs dgtd.suites --dgtd-suite cost`. It never loads by itself."""
+"""The suites' options for pytest: `pytest -p dgtd --pyargs dgtd.suites --dgtd-suite cost`. It never loads by itself.
+
+PYTEST_DONT_REWRITE: it asserts nothing, and may have been imported before pytest knows that it is a plug-in.
+"""
 
 import os
 from typing import Any
