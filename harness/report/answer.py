@@ -26,6 +26,35 @@ def lead(found: Comparison) -> list[str]:
     return said
 
 
+def best(found: Comparison) -> list[str]:
+    """Who has the lowest error where, and by how much: one sentence, where there are more than two to choose from."""
+    if len(found.experiment.entrants) < 3:
+        return []
+    ahead: dict[str, list[str]] = {}
+    for place in found.experiment.places:
+        first, size = _first(found, place)
+        ahead.setdefault(listed(first), []).append(f"{place}{size}")
+    if list(ahead) == [""]:
+        return ["On no problem is the error of one of them shown to be lower than another's by more than matters."]
+    said = [f"{names or 'nobody in particular'} on {listed(places)}" for names, places in ahead.items()]
+    return [f"The lowest error has {'; '.join(said)}."]
+
+
+def _first(found: Comparison, place: str) -> tuple[list[str], str]:
+    """Whom nobody at a place beats by more than matters, and their smallest lead; nobody if all are such."""
+    labels = [entry.who.label for entry in found.at(place)]
+    lost: dict[str, list[float]] = {label: [] for label in labels}
+    for a, b in combinations(found.experiment.entrants, 2):
+        duel = found.duel(place, a, b)
+        if duel.winner and not duel.small and not both_diverge(found, duel):
+            lost[duel.a if duel.winner == duel.b else duel.b].append(abs(duel.share))
+    first = [label for label in labels if not lost[label]]
+    known = [max(sizes) for sizes in lost.values() if sizes and math.isfinite(max(sizes))]
+    if len(first) == len(labels):
+        return [], ""
+    return first, f" (by {_percent(min(known))})" if known else " (the others diverge)"
+
+
 def families(found: Comparison) -> tuple[list[Case], dict[tuple[str, str], list[Case]]]:
     """Cases that differ in their form alone, and by pair of rules those that differ in their rule alone."""
     forms: list[Case] = []
@@ -155,3 +184,8 @@ def certified(entry: Entry) -> str:
             f"steps.{delays}"
         )
     return f" It is stable below α = {below:.2g}{ratio}." if below else ""
+
+
+def listed(words: list[str]) -> str:
+    """a, b and c."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

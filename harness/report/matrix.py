@@ -56,7 +56,11 @@ def _cell(axis: Any, found: Comparison, case: Case, column: int, row: int) -> No
     end = LOWER if (strength < 0) != duel.higher else HIGHER
     colour = [(one + abs(strength) * (other - one)) / 255 for one, other in zip(NONE, end, strict=True)]
     axis.add_patch(Rectangle((column - 0.48, row - 0.22), 0.96, 0.5, facecolor=colour, edgecolor="none"))
-    share = f" {100 * duel.share:+.2g} %" if np.isfinite(duel.share) and kind not in ("identical", "lost") else ""
+    share = (
+        f" {100 * duel.share:+.2g} %".replace("-", "−")
+        if np.isfinite(duel.share) and kind not in ("identical", "lost")
+        else ""
+    )
     dark = "white" if abs(strength) > 0.6 else "black"
     axis.text(column, row + 0.03, MARKS[kind] + share, fontsize=7, ha="center", va="center", color=dark)
 

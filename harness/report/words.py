@@ -9,15 +9,15 @@ from dgtd.harness.experiment.across import across
 from dgtd.harness.experiment.comparison import ALPHA, Comparison, Duel, Entry, undecidable
 from dgtd.harness.experiment.experiment import Entrant
 from dgtd.harness.judging.statistics import Interval, lanes_for_median
-from dgtd.harness.report.answer import both_diverge, diverging, lead
+from dgtd.harness.report.answer import best, both_diverge, diverging, lead, listed
 from dgtd.harness.report.exact_lines import exactness
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def question(found: Comparison) -> str:
-    names = _list([who.label for who in found.experiment.entrants])
-    where = _list(list(found.experiment.places))
+    names = listed([who.label for who in found.experiment.entrants])
+    where = listed(list(found.experiment.places))
     does = "earns most" if found.experiment.in_worlds else "reduces the projected Bellman error most"
     return f"Which of {names} {does} on {where}, and which varies least?"
 
@@ -34,13 +34,13 @@ def method(found: Comparison) -> str:
     )
     return (
         f"{experiment.seeds} paired seeds, {experiment.steps:,} steps, {experiment.atoms} atoms "
-        f"({experiment.projection}). {lines} Diverged lanes count as infinitely bad, and no lane is left out."
+        f"({experiment.projection}). {lines} Diverged seeds count as infinitely bad, and no seed is left out."
     )
 
 
 def answer(found: Comparison) -> list[str]:
     """Sentences, what a reader wants to know first: the answer with its size, who diverges, what is open, cautions."""
-    earned = _earned(found) if found.experiment.in_worlds else []
+    earned = _earned(found) if found.experiment.in_worlds else best(found)
     spread = [] if found.experiment.in_worlds else [_spread(found)]
     said = [*earned, *lead(found), *diverging(found), *_open(found), *_cautions(found), *spread]
     return said or ["Nothing is compared: there is one rule."]
@@ -51,7 +51,7 @@ def details(found: Comparison) -> list[str]:
     experiment = found.experiment
     tests = f"{experiment.tests} test{'s' * (experiment.tests != 1)}"
     asked = (
-        f"asked at {_list([f'{n:,}' for n in experiment.looks])} seeds, {ALPHA:.0%} in all" if experiment.looks
+        f"asked at {listed([f'{n:,}' for n in experiment.looks])} seeds, {ALPHA:.0%} in all" if experiment.looks
         else f"Holm at {ALPHA:.0%} over {tests}"
     )  # fmt: skip
     head = (
@@ -71,7 +71,9 @@ def _open(found: Comparison) -> list[str]:
     some = f"{len(open_)} of {found.experiment.tests} tests {'is' if len(open_) == 1 else 'are'} open"
     tests = some if found.experiment.tests > 1 else "It is open"
     if not guesses:
-        return [f"{tests}, and no number of seeds that can be guessed would settle them."]
+        return [
+            f"{tests}, and no number of seeds that can be guessed would settle {'it' if len(open_) == 1 else 'them'}."
+        ]
     none = f" ({len(open_) - len(guesses)} look too small for any number)" if len(guesses) < len(open_) else ""
     low, high = min(guesses), max(guesses)
     return [f"{tests}: about {low if low == high else f'{low} to {high}'} seeds would tell{none}."]
@@ -119,7 +121,7 @@ def _meeting(found: Comparison, a: Entrant, b: Entrant) -> str:
     other, clauses = a.label, []
     for relation, some in relations.items():
         if some:
-            clauses.append(f"{relation} {other} on {_list([d.place + _effect(found, d) for d in some])}")
+            clauses.append(f"{relation} {other} on {listed([d.place + _effect(found, d) for d in some])}")
             other = "it"
     return f"{b.label} {'; '.join(clauses)}."
 
@@ -170,10 +172,12 @@ def _cautions(found: Comparison) -> list[str]:
         out.append(words + ".")
     if found.experiment.seeds < lanes_for_median(ALPHA):
         out.append(f"A {1 - ALPHA:.0%} interval of a median needs {lanes_for_median(ALPHA)} seeds, so none is shown.")
-    edges = [f"{e.who.label} on {e.place} ({_list(list(e.choice.on_edge))})" for e in found.entries
+    edges = [f"{e.who.label} on {e.place} ({listed(list(e.choice.on_edge))})" for e in found.entries
              if e.choice.on_edge and not e.diverges]  # fmt: skip
     if edges:
-        which = _list(edges) if len(edges) <= 4 else f"{len(edges)} of {len(found.entries)} choices (the sweep's table)"
+        which = (
+            listed(edges) if len(edges) <= 4 else f"{len(edges)} of {len(found.entries)} choices (the sweep's table)"
+        )
         out.append(f"On the edge of the sweep's grid, so that a better step size may lie beyond: {which}.")
     return out if found.experiment.in_worlds else out + _other_starts(found)
 
@@ -214,7 +218,7 @@ def _spread(found: Comparison) -> str:
         return "Spread across seeds was not compared: it needs a rule on values and on distributions, and four seeds."
     smaller, larger = ([e for e in pairs if _verdict(e) == side] for side in (-1, 1))
     rest = len(pairs) - len(smaller) - len(larger)
-    places = f" ({_list([f'{e.who.name} on {e.place}' for e in smaller])})" if smaller else ""
+    places = f" ({listed([f'{e.who.name} on {e.place}' for e in smaller])})" if smaller else ""
     return (
         f"Across seeds, the distributional form's final RMSPBE varies less than its value form's in {len(smaller)} of "
         f"{len(pairs)} cases{places}, more in {len(larger)}, and the tests find no difference in {rest}."
@@ -238,7 +242,3 @@ def sparkline(values: Floats, width: int = 16) -> str:
     low, span = logs.min(), max(np.ptp(logs), 1e-9)
     blocks = iter(BLOCKS[round((x - low) / span * (len(BLOCKS) - 1))] for x in logs)
     return "".join(next(blocks) if ok else "×" for ok in fine)
-
-
-def _list(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

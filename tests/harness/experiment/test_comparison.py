@@ -59,6 +59,25 @@ def test_a_winner_beats_every_other_or_nobody_wins():
 FORMS = [Entrant(reference("gtd2"), "value"), Entrant(reference("gtd2"), "cdf")]
 
 
+@pytest.mark.parametrize(
+    ("finals", "says"),
+    [
+        ((1.0, 1.1, 1.3), "The lowest error has GTD2 on boyan (by 8.5 %)."),
+        ((1.0, 1.0, 2.0), "The lowest error has GTD2 and TDC on boyan (by "),
+        ((1.0, 1.001, 2.0), "The lowest error has GTD2 and TDC on boyan (by "),  # a tenth of a per cent: no matter
+        ((1.0, 1.0, 1.0), "On no problem is the error of one of them shown to be lower"),
+        ((2.0, 1.0, np.inf), "The lowest error has TDC on boyan (by "),
+    ],
+)
+def test_the_first_sentence_says_who_is_best_and_by_how_much(finals, says):
+    spread = np.random.default_rng(2).uniform(-0.01, 0.01, 30)
+    found = weighed([final + spread for final in finals])
+    assert sentences(found)[0].startswith(says)
+    assert not sentences(weighed([1.0 + spread, 1.1 + spread]))[0].startswith(
+        "The lowest error"
+    )  # of two: one sentence
+
+
 def test_the_answer_says_what_is_lower_identical_open_and_by_how_much():
     base = np.random.default_rng(0).uniform(0.2, 0.3, 30)
     same = answer(weighed([base, base], FORMS))
