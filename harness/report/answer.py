@@ -37,7 +37,7 @@ def best(found: Comparison) -> list[str]:
     if list(ahead) == [""]:
         return ["On no problem is the error of one of them shown to be lower than another's by more than matters."]
     said = [f"{names or 'nobody in particular'} on {listed(places)}" for names, places in ahead.items()]
-    return [f"The lowest error has {'; '.join(said)}."]
+    return [f"Lowest error: {'; '.join(said)}."]
 
 
 def _first(found: Comparison, place: str) -> tuple[list[str], str]:
@@ -46,13 +46,14 @@ def _first(found: Comparison, place: str) -> tuple[list[str], str]:
     lost: dict[str, list[float]] = {label: [] for label in labels}
     for a, b in combinations(found.experiment.entrants, 2):
         duel = found.duel(place, a, b)
-        if duel.winner and not duel.small and not both_diverge(found, duel):
+        far = abs(duel.share) > found.experiment.matters
+        if duel.winner and far and not both_diverge(found, duel):
             lost[duel.a if duel.winner == duel.b else duel.b].append(abs(duel.share))
     first = [label for label in labels if not lost[label]]
     known = [max(sizes) for sizes in lost.values() if sizes and math.isfinite(max(sizes))]
     if len(first) == len(labels):
         return [], ""
-    return first, f" (by {_percent(min(known))})" if known else " (the others diverge)"
+    return first, f" ({_percent(min(known))} ahead of the next)" if known else " (the others diverge)"
 
 
 def families(found: Comparison) -> tuple[list[Case], dict[tuple[str, str], list[Case]]]:

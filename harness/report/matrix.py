@@ -13,7 +13,9 @@ from dgtd.harness.report.drawing import INK, Figure, Panel
 FULL = 0.5  # the change at which a colour is as strong as it gets
 LOWER, HIGHER, NONE = (0, 114, 178), (213, 94, 0), (245, 245, 245)  # Okabe and Ito's blue and vermilion
 MARKS = {"better": "●", "worse": "●", "small": "≈", "identical": "=", "open": "?", "lost": "×"}
-MEANS = "● decided, ≈ too small to matter, = identical seed by seed, ? not decided, × both diverge"
+MEANS = {
+    "●": "decided", "≈": "too small to matter", "=": "identical seed by seed", "?": "not decided", "×": "both diverge"
+}  # fmt: skip
 
 
 def matrix(found: Comparison) -> list[Figure]:
@@ -25,10 +27,12 @@ def matrix(found: Comparison) -> list[Figure]:
     if not rows:
         return []
     score = found.experiment.score(found.experiment.places[0])
+    marks = {MARKS[sort(found, case)] for cases in rows.values() for case in cases}
     good, bad = ("more", "less") if score.higher else ("lower", "higher")
+    seen = ", ".join(f"{mark} {MEANS[mark]}" for mark in MEANS if mark in marks)
     words = (
-        f"Median paired change of the {score.label}, as a share of it: blue is {good} for the first named, orange {bad}"
-        f"; full colour at {FULL:.0%} and beyond. {MEANS}."
+        f"Median paired change of the {score.label}, as a share of the second named's: blue is {good} for the first "
+        f"named, orange {bad}; full colour at {FULL:.0%} and beyond. {seen}."
     )
 
     def draw(axis: Any) -> None:
@@ -39,7 +43,7 @@ def matrix(found: Comparison) -> list[Figure]:
         axis.set(xlim=(-0.5, len(found.experiment.places) - 0.5), ylim=(len(rows) - 0.4, -0.6), yticks=[])
         turned = {"rotation": 30, "ha": "right"} if sum(map(len, found.experiment.places)) > 50 else {}
         axis.set_xticks(range(len(found.experiment.places)), found.experiment.places, fontsize=7, **turned)
-        axis.tick_params(length=0)
+        axis.tick_params(length=0, top=True, labeltop=not turned, labelbottom=bool(turned))
         axis.grid(False)
         for side in ("left", "bottom"):
             axis.spines[side].set_visible(False)

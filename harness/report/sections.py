@@ -53,7 +53,7 @@ def page(found: Comparison, command: str) -> Page:
             Words(first),
             Bullets(rest),
             *map(Picture, matrix(found)),
-            Fold("Each two, in detail", (Bullets(details(found)),)),
+            Fold("Every pair, in detail", (Bullets(details(found)),)),
             Words(method(found), "soft"),
         ],
         [*sections, _ledger(found)],

@@ -9,7 +9,7 @@ from dgtd.harness.experiment.across import across
 from dgtd.harness.experiment.comparison import ALPHA, Comparison, Duel, Entry, undecidable
 from dgtd.harness.experiment.experiment import Entrant
 from dgtd.harness.judging.statistics import Interval, lanes_for_median
-from dgtd.harness.report.answer import best, both_diverge, diverging, lead, listed
+from dgtd.harness.report.answer import FEW, best, both_diverge, diverging, lead, listed
 from dgtd.harness.report.exact_lines import exactness
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -69,11 +69,11 @@ def _open(found: Comparison) -> list[str]:
         return []
     guesses = [duel.lanes for duel in open_ if duel.lanes]
     some = f"{len(open_)} of {found.experiment.tests} tests {'is' if len(open_) == 1 else 'are'} open"
+    if len(open_) <= FEW:
+        some += f" ({', '.join(f'{duel.b} against {duel.a} on {duel.place}' for duel in open_)})"
     tests = some if found.experiment.tests > 1 else "It is open"
     if not guesses:
-        return [
-            f"{tests}, and no number of seeds that can be guessed would settle {'it' if len(open_) == 1 else 'them'}."
-        ]
+        return [f"{tests}, and too close for a guess at how many seeds would tell."]
     none = f" ({len(open_) - len(guesses)} look too small for any number)" if len(guesses) < len(open_) else ""
     low, high = min(guesses), max(guesses)
     return [f"{tests}: about {low if low == high else f'{low} to {high}'} seeds would tell{none}."]

@@ -17,6 +17,7 @@ OLDER = {
     "harness.runs.trainers.agent": ("harness.runs.acting",),
     "harness.places.world": ("harness.worlds.world",),
 }
+RENAMED = {"agent_learner": "learner"}
 
 
 def take(module, *names):
@@ -26,7 +27,7 @@ def take(module, *names):
     for place in (module, here, here.replace("algorithms.fast", "algorithms.engines"), *OLDER.get(here, ())):
         try:
             found = importlib.import_module(place)
-            wanted = [getattr(found, name) for name in names]
+            wanted = [getattr(found, name if hasattr(found, name) else RENAMED.get(name, name)) for name in names]
         except (ImportError, AttributeError):
             continue
         return wanted[0] if len(wanted) == 1 else wanted

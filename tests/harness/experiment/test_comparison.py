@@ -62,11 +62,11 @@ FORMS = [Entrant(reference("gtd2"), "value"), Entrant(reference("gtd2"), "cdf")]
 @pytest.mark.parametrize(
     ("finals", "says"),
     [
-        ((1.0, 1.1, 1.3), "The lowest error has GTD2 on boyan (by 8.5 %)."),
-        ((1.0, 1.0, 2.0), "The lowest error has GTD2 and TDC on boyan (by "),
-        ((1.0, 1.001, 2.0), "The lowest error has GTD2 and TDC on boyan (by "),  # a tenth of a per cent: no matter
+        ((1.0, 1.1, 1.3), "Lowest error: GTD2 on boyan (8.5 % ahead of the next)."),
+        ((1.0, 1.0, 2.0), "Lowest error: GTD2 and TDC on boyan ("),
+        ((1.0, 1.001, 2.0), "Lowest error: GTD2 and TDC on boyan ("),  # a tenth of a per cent: no matter
         ((1.0, 1.0, 1.0), "On no problem is the error of one of them shown to be lower"),
-        ((2.0, 1.0, np.inf), "The lowest error has TDC on boyan (by "),
+        ((2.0, 1.0, np.inf), "Lowest error: TDC on boyan ("),
     ],
 )
 def test_the_first_sentence_says_who_is_best_and_by_how_much(finals, says):
