@@ -12,6 +12,10 @@ from dgtd.harness.judging.statistics import Interval, lanes_for_median
 from dgtd.harness.report.answer import FEW, best, both_diverge, diverging, lead, listed
 from dgtd.harness.report.exact_lines import exactness
 
+SAME = (
+    "Identical is no mistake: where nothing is discounted and no atom is shifted out of the range, the mean of a "
+    "linear distributional form takes its value form's very path (the claim evaluation/random_walk/linear/same-path)."
+)
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -58,7 +62,8 @@ def details(found: Comparison) -> list[str]:
         f"Tested: the {experiment.score(experiment.places[0]).label} over {experiment.seeds} paired seeds (signed "
         f"ranks, {asked}). Too small to matter: within {experiment.matters:.2g} of it, by two one-sided tests."
     )
-    more = [] if experiment.in_worlds else [*_together(found), *exactness(found)]
+    same = [SAME] if any(duel.identical for duel in found.duels) else []
+    more = [] if experiment.in_worlds else [*same, *_together(found), *exactness(found)]
     return [head, *_meetings(found), *more]
 
 
@@ -218,10 +223,12 @@ def _spread(found: Comparison) -> str:
         return "Spread across seeds was not compared: it needs a rule on values and on distributions, and four seeds."
     smaller, larger = ([e for e in pairs if _verdict(e) == side] for side in (-1, 1))
     rest = len(pairs) - len(smaller) - len(larger)
-    places = f" ({listed([f'{e.who.name} on {e.place}' for e in smaller])})" if smaller else ""
+    less, more = (
+        f" ({listed([f'{e.who.name} on {e.place}' for e in some])})" * bool(some) for some in (smaller, larger)
+    )
     return (
         f"Across seeds, the distributional form's final RMSPBE varies less than its value form's in {len(smaller)} of "
-        f"{len(pairs)} cases{places}, more in {len(larger)}, and the tests find no difference in {rest}."
+        f"{len(pairs)} cases{less}, more in {len(larger)}{more}, and the tests find no difference in {rest}."
     )
 
 
