@@ -48,13 +48,15 @@ from dgtd.harness.judging.ledger import (
     tally,
 )
 from dgtd.harness.judging.looks import AtMost
-from dgtd.harness.report.document import as_document, as_junit, as_markdown, draw_all
+from dgtd.harness.report.document import as_junit, as_markdown, check_document, draw_all, write_document
 from dgtd.harness.runs.rule_files import reference, resolve
 
 Junit = path_option("--junit", "Write JUnit XML to this file.")
 Markdown = path_option("--markdown", "Write a Markdown table to this file, for a CI job's summary.")
 Pictures = path_option("--pictures", "Draw a picture of every claim into this folder.")
-Document = path_option("--document", "Write the page of all claims (docs/claims.md) to this file.")
+Document = path_option(
+    "--document", "Write a page of all claims with filters (.html), or a summary with its data (.md)."
+)
 RuleText = typer.Option(None, "--rule", help="Judge this rule: a name, or path/to/file.py:function.")
 Profile = typer.Option("ci", "--profile", help="ci, full or paper: how hard to look.")
 Seed = typer.Option(0, "--seed", help="Another seed, other points and lanes.")
@@ -64,7 +66,9 @@ Starts = typer.Option([], "--claim", help="Only the claims whose id starts so. M
 @runs_lanes
 def suite(
     where: Where,
-    name: str = typer.Argument(help="A suite, file.py:function, or all; or the word check, and a suite behind it."),
+    name: str = typer.Argument(
+        help="A suite, file.py:function, all, algorithms (all but instrument); or check and a suite."
+    ),
     checked: str | None = typer.Argument(None, help="With check: the suite whose claims are looked at, and not run."),
     profile: str = Profile,
     rule: str | None = RuleText,
@@ -88,6 +92,8 @@ def suite(
     files = {"junit": junit, "markdown": markdown, "document": document}
     for option, path in files.items():  # said now, not after the suites have run
         check_file(option, path)
+    if document is not None:
+        check_document(document)
     given = [path.resolve() for path in files.values() if path is not None]
     if len(set(given)) < len(given):
         raise ValueError("junit, markdown and document must be different files")
@@ -110,7 +116,7 @@ def suite(
         markdown.write_text(as_markdown(entries, title), encoding="utf-8")
     if document:
         again, today = f"dgtd suite {name} --profile {profile} --document {document}", datetime.now(UTC).date()
-        document.write_text(as_document(entries, again, today.isoformat()), encoding="utf-8")
+        write_document(entries, document, again, today.isoformat())
     if pictures:
         with progress("pictures") as tick:
             draw_all(entries, pictures, tick)

@@ -24,6 +24,7 @@ from dgtd.harness.runs.store import LaneError, Store
 from dgtd.harness.runs.work import Job, package_of
 
 FRESH = 1_000_003  # added to the seed where an alarm is looked at again
+INSTRUMENT = "instrument"  # the suite that calibrates the harness itself
 ALARMS = ("FAIL", "NOT REPLICATED")
 STATUSES = (
     "PASS", "FAIL", "INCONCLUSIVE", "VACUOUS", "NOT REPLICATED", "NO DIFFERENCE", "NOT PROMISED", "CAUGHT", "MISSED",
@@ -79,10 +80,10 @@ class Entry:
 
 
 def find_suites(name: str) -> dict[str, Suite]:
-    """The suite of a name or of a user's file, or all that are installed."""
+    """The suite of a name or of a user's file, all that are installed, or all of them that are about algorithms."""
     points = installed("suites")
-    if name == "all":
-        return {key: _loaded(key) for key in sorted(points)}
+    if name in ("all", "algorithms"):
+        return {key: _loaded(key) for key in sorted(points) if name == "all" or key != INSTRUMENT}
     if not is_file(name):
         look_up("suite", name, points)
     return {name: _loaded(name)}
@@ -288,7 +289,9 @@ def tally(entries: list[Entry]) -> str:
     """Theory and figures apart: 'theory: 354 of 354 hold; the paper's figures: 2 held, 1 did not, 3 undecided'."""
     theory = [e for e in entries if not (e.claim.figure or e.claim.control or e.status == "NOT PROMISED")]
     held = sum(entry.status in ("PASS", "VACUOUS") for entry in theory)
-    said = [f"theory: {held} of {len(theory)} hold"] if theory else []
+    own = sum(entry.claim.suite == INSTRUMENT for entry in theory)
+    of_it = f" ({len(theory) - own} on algorithms, {own} on the instrument)" if 0 < own < len(theory) else ""
+    said = [f"theory: {held} of {len(theory)} hold{of_it}"] if theory else []
     if figures := Counter(entry.status for entry in entries if entry.claim.figure):
         words = {"PASS": "held", "NOT REPLICATED": "did not", "NO DIFFERENCE": "no difference that matters",
                  "INCONCLUSIVE": "undecided", "ERROR": "raised"}  # fmt: skip

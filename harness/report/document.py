@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
+from jinja2 import Environment
+from markupsafe import Markup
 
 from dgtd.harness.judging.claims import BUDGET, FINDINGS
-from dgtd.harness.judging.ledger import Entry, counts, tally
+from dgtd.harness.judging.ledger import INSTRUMENT, Entry, counts, tally
 from dgtd.harness.judging.verdicts import Finding
+from dgtd.harness.plugins import installed
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # an error may hold any character
 
@@ -87,41 +92,106 @@ OPENING = """# Claims
 
 Written by `{command}` on {date}: run it again to update this page. {tally}. All lines: {counts}.
 
-PASS and FAIL are what the evidence says. CAUGHT is a wrong algorithm that the same check failed, as it must. VACUOUS is
-a bound that holds but is too loose to say anything yet. NOT REPLICATED is what a figure of the paper shows and our runs
-do not; NO DIFFERENCE, that whatever difference there is does not matter. All sampled checks of theory together raise a
-false alarm in one run out of {runs:.0f}, and a FAIL is confirmed on fresh seeds before it is reported. What is said of
-a figure of the paper has a budget of its own: {findings:.0%} for each figure together, by Holm's steps. `dgtd explain
-ID` shows the evidence for a claim.
+{how} `dgtd explain ID` shows the evidence for a claim. Every claim with its verdict, estimate and command is in
+[{data}]({data}); the same command with a name that ends in .html writes them as a page with filters.
+
 """
-
-
+HOW = (
+    "PASS and FAIL are what the evidence says. CAUGHT is a wrong algorithm that the same check failed, as it must. "
+    "VACUOUS is a bound that holds but is too loose to say anything yet. NOT REPLICATED is what a figure of the paper "
+    "shows and our runs do not; NO DIFFERENCE, that whatever difference there is does not matter. All sampled checks "
+    f"of theory together raise a false alarm in one run out of {1 / BUDGET:.0f}; a FAIL is confirmed on fresh seeds "
+    f"before it is reported. What is said of a figure of the paper has a budget of its own: {FINDINGS:.0%} for each "
+    "figure together, by Holm's steps."
+)
+BEGINS = "[\n"
 OPEN = ("FAIL", "MISSED", "ERROR", "NOT REPLICATED", "NO DIFFERENCE", "INCONCLUSIVE", "VACUOUS")
 
 
-def as_document(entries: list[Entry], command: str, date: str) -> str:
-    """The page: first what did not hold or is open, then one table per suite."""
+def check_document(path: Path) -> None:
+    """The data beside a summary has a name that nobody gave: a file there that is not ours stays."""
+    data = path.with_suffix(".json")
+    if path.suffix != ".html" and data.exists() and not data.read_bytes().startswith(BEGINS.encode()):
+        raise ValueError(f"document would replace {str(data)!r}, which is no ledger: take another name")
+
+
+def write_document(entries: list[Entry], path: Path, command: str, date: str) -> None:
+    """A page with filters if the name ends in .html; else a summary, and beside it every claim as JSON."""
+    if path.suffix == ".html":
+        path.write_text(as_page(entries, command, date), encoding="utf-8")
+        return
+    data = path.with_suffix(".json")
+    path.write_text(as_document(entries, command, date, data.name), encoding="utf-8")
+    rows = ",\n".join(json.dumps(_row(entry), ensure_ascii=False) for entry in entries)
+    data.write_text(f"{BEGINS}{rows}\n]\n", encoding="utf-8")
+
+
+def as_document(entries: list[Entry], command: str, date: str, data: str = "claims.json") -> str:
+    """What did not hold or is open, with its words; then how many claims each suite has, by verdict."""
     both = tally(entries)
-    facts = {"tally": both[:1].upper() + both[1:], "counts": counts(entries), "runs": 1 / BUDGET, "findings": FINDINGS}
-    out = [OPENING.format(command=command, date=date, **facts)]
+    facts = {"tally": both[:1].upper() + both[1:], "counts": counts(entries), "how": HOW, "data": data}
+    out = [OPENING.format(command=command, date=date, **facts).rstrip(), ""]
     left = [e for status in OPEN for e in entries if e.status == status]
     if left:
         said = [f"- **{e.status}** `{e.claim.id}`: {e.claim.says}. Found: {e.words}." for e in left]
         out += ["## What could not be confirmed", "", *said, ""]
-    for suite in dict.fromkeys(entry.claim.suite for entry in entries):
-        rows = [
-            (f"`{e.claim.id}`", e.claim.says, e.claim.source, e.status, span(e.finding), f"`{e.command}`")
-            for e in entries
-            if e.claim.suite == suite
-        ]
-        out += [f"## {suite}", "", *_table(("claim", "says", "source", "verdict", "estimate", "again"), rows), ""]
-    return "\n".join(out)
+    suites = dict.fromkeys(entry.claim.suite for entry in entries)
+    rows = [(suite, counts([e for e in entries if e.claim.suite == suite])) for suite in suites]
+    return "\n".join([*out, "## Suites", "", *_table(("suite", "verdicts"), rows), ""])
 
 
-def verdicts_in(document: str) -> dict[str, str]:
-    """Claim → verdict, read back from the page."""
-    row = r"^\| `([^`]+)` \| .*? \| (PASS|FAIL|INCONCLUSIVE|VACUOUS|NOT REPLICATED|NO DIFFERENCE|CAUGHT|MISSED) \| "
-    return dict(re.findall(row, document, re.MULTILINE))
+def _row(entry: Entry) -> dict[str, Any]:
+    """What git holds of a claim: numbers to three digits, so that another processor writes the same."""
+    claim = entry.claim
+    return {
+        "id": claim.id, "says": claim.says, "source": claim.source, "verdict": entry.status,
+        "estimate": span(entry.finding), "again": entry.command,
+    }  # fmt: skip
+
+
+def as_page(entries: list[Entry], command: str, date: str) -> str:
+    """Every claim as a row that can be filtered, and opened for what is behind it."""
+    here = files("dgtd.harness.report")
+    style, script = (Markup(here.joinpath(name).read_text("utf-8")) for name in ("page.css", "ledger.js"))
+    rows = [_shown(entry) for entry in entries]
+    names = ("verdict", "book", "suite", "rule", "problem", "kind", "source")
+    choices = {name: sorted({row[name] for row in rows} - {""}) for name in names}
+    template = Environment(autoescape=True).from_string(here.joinpath("templates", "ledger.html").read_text("utf-8"))
+    head = tally(entries)
+    return template.render(
+        head=f"{head[:1].upper()}{head[1:]}. All rows: {counts(entries)}.", how=f"{HOW} Written on {date}.",
+        choices=choices, rows=Markup(json.dumps(rows, ensure_ascii=False).replace("<", "\\u003c")), style=style,
+        script=script, command=command,
+    )  # fmt: skip
+
+
+def _shown(entry: Entry) -> dict[str, Any]:
+    """A row: what it may be filtered by, and its details."""
+    claim, found = entry.claim, entry.finding
+    kind = "control" if claim.control else "figure" if claim.figure else "sampled" if claim.sampled else "exact"
+    alarm = f"{found.false_alarm:.1e}" if found and claim.sampled else "none: nothing is sampled"
+    more = {
+        "margin": f"{found.margin:.3g}", "n": str(found.n) if claim.sampled else "", "false alarm": alarm,
+        "would flip it": found.flips, "seeds to settle it": "" if found.needed is None else str(found.needed),
+    } if found else {}  # fmt: skip
+    facts = {"evidence": entry.words, "estimate": span(found)} | more | {"source": claim.source, "again": entry.command}
+    row = _row(entry) | {
+        "book": "the instrument" if claim.suite == INSTRUMENT else "algorithms", "suite": claim.suite, "kind": kind,
+        "rule": claim.rule.name if claim.rule else "", "problem": _problem(claim.id),
+        "details": {name: text for name, text in facts.items() if text},
+    }  # fmt: skip
+    return row | {"text": " ".join([claim.id, claim.says, claim.source, entry.words]).lower()}
+
+
+def _problem(id_: str) -> str:
+    """The finite problem or world that an id names."""
+    known = {*installed("problems"), *installed("worlds")}
+    return next((part for part in id_.split("/") if part in known), "")
+
+
+def verdicts_in(data: str) -> dict[str, str]:
+    """Claim → verdict, read back from the data beside the page."""
+    return {row["id"]: row["verdict"] for row in json.loads(data)}
 
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#777777"

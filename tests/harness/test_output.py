@@ -153,7 +153,7 @@ def test_an_ascii_terminal_costs_no_file_and_no_number(tmp_path, ascii_terminal)
     done = ascii_terminal(*words, *files, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "PASS" in done.stdout
-    assert "√γ" in (tmp_path / "d.md").read_text(encoding="utf-8")
+    assert "√γ" in (tmp_path / "d.json").read_text(encoding="utf-8")
     assert "contraction/cramer" in (tmp_path / "m.md").read_text(encoding="utf-8")
     ElementTree.parse(tmp_path / "j.xml")
     plain = json.loads(ascii_terminal(*words, "--json", cwd=tmp_path).stdout)

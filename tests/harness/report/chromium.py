@@ -1,5 +1,6 @@
 """Headless Chromium, for the report's tests and for its pictures in docs/."""
 
+import importlib.resources
 import shutil
 from contextlib import contextmanager
 
@@ -33,3 +34,11 @@ def opened(browser, report, width=1400, scheme="light"):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get(report)
     return browser
+
+
+def axe(browser):
+    """What axe-core's accessibility rules object to."""
+    browser.execute_script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
+    found = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
+    assert len(found["passes"]) > 15
+    return [(rule["id"], rule["help"], rule["nodes"][0]["html"][:120]) for rule in found["violations"]]
