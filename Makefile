@@ -7,7 +7,7 @@ PROFILE ?= ci
 export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: help setup compare figures control browser test tests kernels lint quick bench asv asv-compare asv-aa cost-picture screenshots claims mutants torture seeds coverage clean
+.PHONY: help setup compare figures control browser test tests kernels lint quick bench asv asv-compare asv-aa site cost-picture screenshots claims mutants torture seeds coverage clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
@@ -71,6 +71,9 @@ asv-aa: $(READY)  ## the gate ten times on equal commits, and on one 1.5 times s
 
 screenshots: $(READY) browser  ## the report and a terminal, as pictures in docs/ (after make compare)
 	$(BIN)/python -m tests.harness.report.screenshots results/compare/report.html docs
+
+site: $(READY)  ## the site, from our pages and the ledger in the store: .site/html/index.html
+	$(BIN)/python docs/site/build.py
 
 cost-picture: $(READY)  ## draw docs/cost.png: cost against parameters
 	$(BIN)/python -m dgtd.harness.report.cost docs/cost.png

@@ -36,9 +36,10 @@ def opened(browser, report, width=1400, scheme="light"):
     return browser
 
 
-def axe(browser):
-    """What axe-core's accessibility rules object to."""
+def axe(browser, serious=False):
+    """What axe-core's accessibility rules object to: everything, or what it calls serious and critical."""
     browser.execute_script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
     found = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
     assert len(found["passes"]) > 15
-    return [(rule["id"], rule["help"], rule["nodes"][0]["html"][:120]) for rule in found["violations"]]
+    rules = [rule for rule in found["violations"] if not serious or rule["impact"] in ("serious", "critical")]
+    return [(rule["id"], rule["help"], rule["nodes"][0]["html"][:120]) for rule in rules]
