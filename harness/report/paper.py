@@ -106,12 +106,13 @@ def _verdicts(shown: Shown) -> Block:
         for claim in each.claims:
             entry = shown.entries.get(claim.id)
             if entry is not None:
-                texts = (each.says, claim.says, entry.status, estimate(entry), entry.evidence)
+                seeds = str(entry.finding.n) if entry.finding else "–"
+                texts = (each.says, claim.says, entry.status, estimate(entry), seeds, entry.evidence)
                 rows.append([(text, text, False) for text in texts])
     if not rows:
         return Words("No claim of this figure can be judged here.", "soft")
-    columns = ["the paper says", "held here as", "verdict", "estimate", "evidence"]
-    return Table(f"Verdicts on figure {shown.figure.number}", columns, rows, frozenset({0, 1, 2, 4}), wordy=True)
+    columns = ["the paper says", "held here as", "verdict", "estimate", "seeds", "evidence"]
+    return Table(f"Verdicts on figure {shown.figure.number}", columns, rows, frozenset({0, 1, 2, 5}), wordy=True)
 
 
 def estimate(entry: Entry) -> str:
