@@ -70,6 +70,7 @@ COMMANDS = [
     ("suite", "contraction", "--claim", "contraction/kl"),
     ("suite", "cost", "--rule", "mine.py:mine", "--claim", "cost/mlp/mine/flops"),
     ("suite", "policy_iteration", "--profile", "full", "--dry-run"),  # reads data of the package
+    ("card", "gtd3"),  # there is none: all is loaded, and nothing is run
     ("figures", "--only", "9"),  # there is none: every figure is loaded, and none is run
     ("explain", "contraction/kl"),
     ("new", "rule", "own"),
@@ -85,7 +86,7 @@ del sys.argv[0]
 sys.path[:] = [os.path.dirname(sys.argv[0]), *filter(None, sys.path)]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-CODES = {("gate", "no-such-commit"): 2, ("figures", "--only", "9"): 2}
+CODES = {("gate", "no-such-commit"): 2, ("card", "gtd3"): 2, ("figures", "--only", "9"): 2}
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": ("explain", "A claim: what it says, its evidence, and what would flip it."),
     "certify": ("certify", "What is exactly true of a rule's stability on a problem."),
     "curve": ("curve", "The expected learning curve, computed: no seeds."),
+    "card": ("card", "One page on a rule: formula, promises, verdicts, exact errors, stability."),
     "run": ("run", "Run one rule on one problem."),
     "runs": ("runs", "Every stored run, and how its lanes ended."),
     "export": ("export", "Numbers out of the store."),

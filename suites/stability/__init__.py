@@ -3,7 +3,7 @@
 from dgtd.algorithms.rule import Rule
 from dgtd.algorithms.rules import gtd2, tdc, tdrc
 from dgtd.harness.judging.claims import FULL, PROFILES, Claim
-from dgtd.suites.stability import atoms, exact
+from dgtd.suites.stability import exact
 from dgtd.suites.stability.lanes import FALLEN, RULES, STEPS, Watched, grid, td_control
 
 
@@ -23,4 +23,4 @@ def claims(rule: Rule | None = None) -> list[Claim]:
                 made.append(grid(tdrc(1.0), problem, target))
             made.append(td_control(problem, target))
     made += [*exact.spirals((rule,) if rule else (gtd2, tdc)), *exact.claims((rule,) if rule else RULES)]
-    return [*made, *([] if rule else atoms.claims())]
+    return [*made, *([] if rule else exact.lifts())]

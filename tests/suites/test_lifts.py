@@ -9,7 +9,7 @@ from dgtd.harness.oracle.certificates import Dynamics, mean_square
 from dgtd.harness.oracle.metrics import Metrics
 from dgtd.harness.plugins import find_problem
 from dgtd.suites.instrument import lifts
-from dgtd.suites.stability import atoms
+from dgtd.suites.stability import exact
 
 TD, *CONTROLS = lifts.claims()
 
@@ -57,12 +57,12 @@ def test_improper_counts_states_whose_mass_falls_below_0():
 def test_the_largest_stable_step_is_where_the_radius_is_1():
     mdp = find_problem("random_walk_on_policy").mdp
     independent = mdp.with_(weights=mdp.d)
-    edge = atoms.largest_stable(independent)
+    edge = exact.edge_of_values(independent)
     low, high = (mean_square(Dynamics(td, independent, ValueTarget(), edge * by, 1.0)) for by in (1 - 1e-6, 1 + 1e-6))
     assert low.high < 1 < high.low
 
 
 def test_a_lift_with_atoms_that_move_differently_is_told_from_tds():
-    right, wrong = atoms.claims()
+    right, wrong = exact.lifts()
     assert right.check(Setting()).verdict == "PASS"
     assert wrong.check(Setting()).verdict == "FAIL"
