@@ -6,14 +6,14 @@ import numpy as np
 
 from dgtd.algorithms.checks import Floats
 from dgtd.harness.judging.claims import Setting
-from dgtd.harness.judging.statistics import Interval, magnitude, mean_interval, paired, variance_ratio
+from dgtd.harness.judging.statistics import Interval, magnitude, mean_interval, paired, robust_ratio
 from dgtd.harness.judging.verdicts import Finding, below
 from dgtd.harness.places.world import LATE
 from dgtd.harness.runs.lanes import Lanes
 
 SMALLER = 0.9  # a variance ratio must be below
-# What is too small to matter: chances that a lane does worse than its pair, differences of returns, variance ratios.
-NO_ODDS, NO_GAP, NO_RATIO = (0.4, 0.6), (-10.0, 10.0), (0.8, 1.25)
+# What is too small to matter: chances that a lane does worse than its pair, variance ratios.
+NO_ODDS, NO_RATIO = (0.4, 0.6), (SMALLER, 1 / SMALLER)
 # Judges the final returns [lanes] of two learners whose lanes are pairs; the text is added to what is said.
 Judgement = Callable[[Floats, Floats, str, Setting], Finding]
 
@@ -38,15 +38,15 @@ def less(ours: Floats, theirs: Floats) -> Floats:
 
 def earns_more(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
     """The chance that a lane of the first earns less than its pair: below a half if it earns more."""
-    found = paired(ours, theirs, setting.false_alarm)
+    found = paired(-theirs, -ours, setting.false_alarm)  # of losses: what diverged has earned less than all
     words = f"chance that a lane earns less; medians {np.median(ours):.0f} and {np.median(theirs):.0f}{also}"
     return below(found.better, 0.5, setting.false_alarm, words, NO_ODDS)
 
 
-def earns_more_on_average(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
+def earns_more_on_average(matters: float, ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
     """Ten pairs can't decide by signs at such an error rate, so this takes differences for normal."""
     words = f"the other's return less its own, {theirs.mean():.3g} and {ours.mean():.3g} on average{also}"
-    return below(average(less(theirs, ours), setting.false_alarm), 0.0, setting.false_alarm, words, NO_GAP)
+    return below(average(less(theirs, ours), setting.false_alarm), 0.0, setting.false_alarm, words, (-matters, matters))
 
 
 def earns_the_same(margin: float, ours: Floats, theirs: Floats, also: str, setting: Setting) -> Finding:
@@ -59,6 +59,6 @@ def varies_less(ours: Floats, theirs: Floats, also: str, setting: Setting) -> Fi
     if not np.isfinite([*ours, *theirs]).all():
         unknown = Interval(1.0, -np.inf, np.inf, len(ours))
         return below(unknown, SMALLER, setting.false_alarm, f"no variance: lanes diverged{also}")
-    found = variance_ratio(ours, theirs, 2 * setting.false_alarm)
+    ratio = robust_ratio(ours, theirs, 2 * setting.false_alarm)
     words = f"variance ratio; sd over seeds {ours.std(ddof=1):.3g} and {theirs.std(ddof=1):.3g}{also}"
-    return below(found.ratio, SMALLER, setting.false_alarm, words, NO_RATIO)
+    return below(ratio, SMALLER, setting.false_alarm, words, NO_RATIO)

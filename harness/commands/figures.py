@@ -1,6 +1,8 @@
 """`dgtd figures`: the paper's figures on one page, each beside what the paper says of it and our verdicts."""
 
 import shlex
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +78,15 @@ def _asked(only: str | None) -> list[PaperFigure]:
 
 def _made(asked: list[PaperFigure], setting: Any, workshop: Any, until: AtMost | None) -> list[Shown] | None:
     """Run what is missing of all of them, judge all, then draw each; nothing if somebody interrupts."""
+    begun = time.monotonic()
     statements = [each.statements(setting) for each in asked]
     claims = [[claim for one in each for claim in one.claims] for each in statements]
     drawn = [each.needs(setting) for each in asked]
     needs = [need for each in claims for claim in each for need in needs_of(claim, setting, None)]
     if workshop.gather([*needs, *(need for each in drawn for need in each)]).interrupted:
         return None
+    if until is not None and until.seconds is not None:
+        until = replace(until, seconds=until.seconds - (time.monotonic() - begun))
     every = [claim for each in claims for claim in each]
     entries = {entry.claim.id: entry for entry in judge(every, setting, None, workshop, until=until)}
     if len(entries) < len(every):

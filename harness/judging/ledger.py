@@ -3,6 +3,7 @@
 import functools
 import re
 import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
@@ -65,6 +66,8 @@ class Entry:
             return "CAUGHT" if self.finding.verdict is Verdict.FAIL else "MISSED"
         if self.claim.figure and self.finding.verdict is Verdict.FAIL:
             return "NOT REPLICATED"
+        if self.finding.verdict is Verdict.SMALL and not self.claim.figure:
+            return str(Verdict.INCONCLUSIVE)
         return str(self.finding.verdict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -216,18 +219,33 @@ def judge(
         workshop.gather(need for each in needs.values() for need in each)
         there = [(claim, at) for claim, at in some if not _unfinished(workshop, needs[claim.id])]
         found = {each.id: _entry(each, at, needs[each.id], workshop, commands[each.id]) for each, at in there}
+        for id_ in needs:  # what an earlier look said of a claim that was interrupted is no verdict
+            entries.pop(id_, None)
         entries.update(found)
         return {id_: entry.status for id_, entry in found.items()}
 
     figures = [claim for claim in listed if claim.figure]
-    looks = dict.fromkeys((claim.id for claim in figures), Looks((1,)))
+    looks = dict.fromkeys((claim.id for claim in figures), Looks())
+    begun = time.monotonic()
+
+    def may(some: list[Claim], look: int) -> bool:
+        """Whether there is time for it: it takes as long as all looks before it took, or nothing if it is stored."""
+        before, then = (
+            [n for c in some for n in needs_of(c, replace(setting, look=k), judged)] for k in (look - 1, look)
+        )
+        took = workshop.seconds(dict.fromkeys(before)) if _unfinished(workshop, then) else 0.0
+        if until is not None and until.seconds is not None and time.monotonic() - begun + took > until.seconds:
+            return False
+        workshop.say(f"look {look} leaves {len(some)} open: once more, with twice the seeds")
+        return True
+
     if until is not None:
         setting = replace(setting, most=until.seeds)
         looks = {claim.id: Looks.of(claim, setting, lambda each, at: needs_of(each, at, judged)) for claim in figures}
         first = {claim.id: (looks[claim.id], needs_of(claim, setting, judged)) for claim in figures}
         workshop.gather(declarations(first, workshop.store))
     judged_at([(claim, setting) for claim in listed if claim.promised and not claim.figure])
-    findings(figures, setting, judged_at, looks, until.seconds if until else None, workshop.say)
+    findings(figures, setting, judged_at, looks, may)
     open_to_doubt = (c for c in listed if c.sampled and c.confirm and not (c.control or c.figure))
     doubtful = [claim for claim in open_to_doubt if claim.id in entries and entries[claim.id].status in ALARMS]
     once = {claim.id: entries.pop(claim.id).finding for claim in doubtful}

@@ -1,15 +1,16 @@
 """Judging until it is decided: how far it may go is declared before the first look and stored; figures share 5 %.
 
-A claim about a figure may be judged at several looks, at each with twice the lanes of the one before. It spends of its
-share the part √t by the time it has a share t of all the lanes that were declared: a union bound over the looks, so
-that any kind of claim may be judged, and any may stop for any reason.
+A claim about a figure may be judged at several looks, at each with twice the lanes of the one before. It spends half of
+its share at the first, which is also all that a judgement without further looks spends: whoever goes on later has not
+spent anything twice. Of the other half the part √t is spent by the time it has a share t of all the lanes that were
+declared. Errors of all looks add up to the share at most, so that any kind of claim may be judged, and any may stop for
+any reason.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -46,9 +47,11 @@ class AtMost:
             if match is None or not float(match["number"]) > 0:
                 raise ValueError(f"at_most must be as in '2h', '2000 seeds' or '2h,2000 seeds', got {text!r}")
             if match["unit"].startswith("seed"):
-                seeds = int(float(match["number"]))
+                seeds = int(match["number"]) if match["number"].isdecimal() else 0
             else:
                 seconds = float(match["number"]) * UNITS[match["unit"]]
+        if seeds == 0:
+            raise ValueError(f"at_most must be a whole number of seeds, got {text!r}")
         return AtMost(seeds, seconds)
 
     @property
@@ -91,29 +94,38 @@ def declaration(experiment: str, at: tuple[int, ...], store: Store, what: str) -
 
 # Judges some claims, each in a setting of its own; what somebody interrupted is left out. Gives verdicts by id.
 JudgedAt = Callable[[list[tuple[Claim, Setting]]], dict[str, str]]
+DECIDED = ("PASS", "NOT REPLICATED", "NO DIFFERENCE", "VACUOUS")  # what raised lends its share to nobody
+FIRST = 0.5  # the part of a claim's share that its first look may spend
+MANY = 64  # looks
 
 
 @dataclass(frozen=True)
 class Looks:
     """At how many lanes a claim is judged, and what part of its share of the error rate each look may spend."""
 
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...] = (1,)
+    parts: tuple[float, ...] = (FIRST,)
+
+    @staticmethod
+    def at(sizes: tuple[int, ...]) -> Looks:
+        """Once with all of the share, if there are no more lanes to be had."""
+        if len(sizes) == 1:
+            return Looks(sizes, (1.0,))
+        reached = np.sqrt(np.array(sizes) / sizes[-1])
+        return Looks(sizes, (FIRST, *((1 - FIRST) * np.diff(reached) / (1 - reached[0])).tolist()))
 
     @staticmethod
     def of(claim: Claim, setting: Setting, needs: Callable[[Claim, Setting], list[Need]]) -> Looks:
         """As long as there are more lanes to be had: a claim whose needs do not grow is judged once."""
         sizes: list[int] = []
-        for look in itertools.count() if setting.most is not None else range(BATCHES + 1):
+        for look in range(BATCHES + 1 if setting.most is None else MANY):
             size = _size(needs(claim, replace(setting, look=look)))
-            if sizes and size <= sizes[-1]:
+            if sizes and (size <= sizes[-1] or (setting.most is not None and size > setting.most)):
                 break
             sizes.append(size)
-        return Looks(tuple(sizes))
-
-    @property
-    def parts(self) -> list[float]:
-        reached = np.sqrt(np.array(self.sizes) / self.sizes[-1])
-        return np.diff(reached, prepend=0.0).tolist()
+        if setting.most is not None and sizes[0] > setting.most:
+            raise ValueError(f"at_most must allow the first batch of {sizes[0]} seeds, got {setting.most} seeds")
+        return Looks.at(tuple(sizes))
 
 
 def _size(needs: list[Need]) -> int:
@@ -134,34 +146,30 @@ def _hash(need: Need) -> str:
 
 
 def findings(
-    claims: list[Claim], setting: Setting, judged_at: JudgedAt, looks: dict[str, Looks], seconds: float | None,
-    say: Callable[[str], None],
+    claims: list[Claim], setting: Setting, judged_at: JudgedAt, looks: dict[str, Looks],
+    may: Callable[[list[Claim], int], bool] = lambda claims, look: True,
 ) -> None:  # fmt: skip
     """Each figure's claims share FINDINGS, by Holm's steps: what is decided leaves its share to the rest.
 
     With some of a figure's claims alone the first share is that of all of them, so that what is decided then is decided
-    among all of them, too. After so many seconds no further look is begun.
+    among all of them, too. `may` is asked whether these claims may be looked at once more.
     """
-    begun = time.monotonic()
     by_figure = itertools.groupby(sorted(claims, key=lambda claim: claim.family), lambda claim: claim.family)
     left = {family: list(some) for family, some in by_figure}
     open_ = {family: max(setting.figures.get(family, 0), len(some)) for family, some in left.items()}
-    for look in range(max(len(each.sizes) for each in looks.values()) if looks else 0):
-        at = time.monotonic()
+    for look in itertools.count():
         for family, some in left.items():
             growing = [claim for claim in some if look < len(looks[claim.id].sizes)]
             while growing:
                 share = FINDINGS / open_[family]
                 rates = {claim.id: share * looks[claim.id].parts[look] for claim in growing}
                 found = judged_at([(c, replace(setting, look=look, false_alarm=rates[c.id])) for c in growing])
-                still = [claim for claim in growing if found.get(claim.id) == "INCONCLUSIVE"]
-                if len(still) == len(growing):
-                    break
-                open_[family] -= len(growing) - len(still)
-                left[family] = [claim for claim in left[family] if claim in still or claim not in growing]
-                growing = still
+                if len(found) < len(growing):  # somebody interrupted
+                    return
+                decided = sum(verdict in DECIDED for verdict in found.values())
+                open_[family] -= decided
+                some[:] = [claim for claim in some if found.get(claim.id, "INCONCLUSIVE") == "INCONCLUSIVE"]
+                growing = [claim for claim in growing if found[claim.id] == "INCONCLUSIVE"] if decided else []
         more = [c for some in left.values() for c in some if look + 1 < len(looks[c.id].sizes)]
-        now = time.monotonic()
-        if not more or (seconds is not None and now - begun + (now - at) > seconds):  # the next is as large as all
+        if not more or not may(more, look + 1):
             return
-        say(f"look {look + 1} leaves {len(more)} open: once more, with twice the seeds")

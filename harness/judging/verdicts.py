@@ -15,7 +15,7 @@ from dgtd.harness.judging.statistics import Interval, Sprt, proportion_interval,
 class Verdict(StrEnum):
     """What the evidence says. VACUOUS: true, and says nothing (a bound above what standing still achieves).
 
-    SMALL: neither, and whatever difference there is does not matter.
+    SMALL: whatever difference there is, it does not matter.
     """
 
     PASS = "PASS"
@@ -93,13 +93,15 @@ def below(
 ) -> Finding:  # fmt: skip
     """The quantity is at most `margin`: PASS if the upper bound clears it, FAIL if the lower bound does not.
 
-    small   SMALL if neither, and the interval lies between these two
+    small   SMALL if it does not pass, and the interval lies between these two
     """
-    inside = small is not None and small[0] <= interval.low and interval.high <= small[1]
-    verdict = Verdict.SMALL if inside else Verdict.INCONCLUSIVE
-    verdict = Verdict.FAIL if interval.low > margin else verdict
+    verdict = Verdict.FAIL if interval.low > margin else Verdict.INCONCLUSIVE
+    if small is not None:
+        evidence = {"no difference that matters": list(small)} | evidence
+        if small[0] <= interval.low and interval.high <= small[1]:
+            verdict = Verdict.SMALL
     verdict = Verdict.PASS if interval.high <= margin else verdict
-    needed = seeds_needed(interval, margin) if verdict is Verdict.INCONCLUSIVE else None
+    needed = seeds_needed(interval, margin, small) if verdict is Verdict.INCONCLUSIVE else None
     flips = f"an interval wholly {'above' if verdict is Verdict.PASS else 'below'} {margin:g}"
     half = (interval.high - interval.low) / 2
     return decided(

@@ -90,7 +90,7 @@ def steadiness(trial: Lanes) -> Floats:
 def compare(measure: Callable[[Any], Floats], what: str, trials: list[Any], setting: Setting) -> Finding:
     """The chance that a lane of the first form has less than its pair: below a half if the first has more."""
     first, second = map(measure, trials)
-    found = paired(first, second, setting.false_alarm)
+    found = paired(-second, -first, setting.false_alarm)  # of losses: what diverged has less than all
     words = f"chance that a lane {what}; means {first.mean():.3g} and {second.mean():.3g}"
     return below(found.better, 0.5, setting.false_alarm, words, NO_ODDS)
 
