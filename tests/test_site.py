@@ -46,11 +46,13 @@ def test_every_statement_has_claims_that_are_there_or_says_why_not():
     ("found", "but", "word"),
     [
         ({}, "", "not judged"),
-        ({"a/1": "PASS", "a/2": "VACUOUS"}, "", "held"),
+        ({"a/1": "PASS", "a/2": "CAUGHT"}, "", "held"),
+        ({"a/1": "PASS", "a/2": "VACUOUS"}, "more", "holds, and says nothing yet"),
         ({"a/1": "PASS"}, "more", "corrected"),
         ({"a/1": "PASS", "a/2": "INCONCLUSIVE"}, "", "undecided"),
         ({"a/1": "PASS", "a/2": "NOT REPLICATED", "a/3": "INCONCLUSIVE"}, "", "in part"),
         ({"a/1": "NOT REPLICATED", "a/2": "NO DIFFERENCE"}, "more", "did not hold"),
+        ({"a/1": "NOT REPLICATED", "a/2": "INCONCLUSIVE"}, "", "not shown"),
     ],
 )
 def test_a_statements_word_is_what_its_claims_say(found, but, word):

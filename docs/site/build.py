@@ -12,8 +12,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,7 +23,8 @@ from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
-HELD, LOST = ("PASS", "VACUOUS", "CAUGHT"), ("NOT REPLICATED", "NO DIFFERENCE", "FAIL", "MISSED")
+HELD, LOST = ("PASS", "CAUGHT"), ("NOT REPLICATED", "NO DIFFERENCE", "FAIL", "MISSED")
+FINE = (0, 1, 3)  # exit codes of a suite that has run to its end
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,17 @@ class Statement:
         return {id_: verdict for id_, verdict in verdicts.items() if any(fnmatchcase(id_, each) for each in patterns)}
 
     def word(self, verdicts: dict[str, str]) -> str:
-        """held, corrected, did not hold, in part, undecided, not judged."""
+        """held, corrected, says nothing yet, undecided, did not hold, in part, not judged."""
         counts = Counter(self.found(verdicts).values())
         good, bad = (sum(counts[each] for each in some) for some in (HELD, LOST))
         if not counts:
             return "not judged"
         if bad:
-            return "in part" if bad < counts.total() else "did not hold"
-        if good < counts.total():
+            return "in part" if good else "did not hold" if bad == counts.total() else "not shown"
+        if counts["INCONCLUSIVE"] or counts["ERROR"]:
             return "undecided"
+        if counts["VACUOUS"]:
+            return "holds, and says nothing yet"
         return "corrected" if self.but else "held"
 
 
@@ -59,14 +64,14 @@ def statements() -> list[Statement]:
     return [Statement(**row | {"claims": tuple(row.get("claims", ()))}) for row in rows]
 
 
-def verdicts(*ledgers: Path) -> dict[str, str]:
-    """Claim → verdict; a later file has the last word."""
-    rows = [row for path in ledgers if path.exists() for row in json.loads(path.read_text(encoding="utf-8"))]
+def verdicts(path: Path) -> dict[str, str]:
+    """Claim → verdict."""
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return {row["id"]: row["verdict"] for row in rows}
 
 
-def page(known: dict[str, str]) -> str:
-    """The paper, statement by statement, as Markdown."""
+def page(known: dict[str, str], ledger: Collection[str]) -> str:
+    """The paper, statement by statement, as Markdown; claims that the ledger here has lead to it."""
     rows = statements()
     counts = Counter(each.word(known) for each in rows)
     head = ", ".join(f"{count} {word}" for word, count in counts.most_common())
@@ -75,13 +80,17 @@ def page(known: dict[str, str]) -> str:
         "Qu, Mannor and Xu, *Nonlinear Distributional Gradient Temporal-Difference Learning* (ICML 2019), in our words"
         f", and what became of it here. {len(rows)} statements: {head}.", "",
         "*Corrected*: it holds with what is added. *Not judged*: why stands there, or its claims are in profiles that "
-        "were not run. Every claim is in the [ledger](ledger.html).", "",
+        "were not run. Claims lead to the [ledger](ledger.html); those of figures were judged with more seeds "
+        "([figures](figures.md)).", "",
         "| the paper says | here | claims |", "|---|---|---|",
     ]  # fmt: skip
     for each in rows:
         found = each.found(known)
         many = ", ".join(f"{count} {verdict}" for verdict, count in Counter(found.values()).most_common())
-        links = "<br>".join(f'<a href="ledger.html#text={quote(id_)}">{id_}</a>' for id_ in found)
+        links = "<br>".join(
+            f'<a href="ledger.html#text={quote(id_)}">{id_}</a>' if id_ in ledger else f"{id_}: {verdict}"
+            for id_, verdict in found.items()
+        )
         listed = f"<details><summary>{many}</summary>{links}</details>" if found else ""
         here = f"**{each.word(known)}**" + (f"<br>{each.but}" if each.but else "")
         cells = (f"{each.says}<br><small>{each.where}</small>", here, listed)
@@ -91,8 +100,7 @@ def page(known: dict[str, str]) -> str:
 
 def staged(folder: Path, store: Path, suite: str) -> None:
     """Everything that the site is made of."""
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("site", "*.json"))
+    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("site", "claims.*"))
     shutil.copytree(ROOT / "examples", folder / "examples")
     for path in [each for kind in ("md", "css", "js") for each in SITE.glob(f"*.{kind}")]:
         shutil.copy(path, folder)
@@ -101,10 +109,10 @@ def staged(folder: Path, store: Path, suite: str) -> None:
         words = ("suite", suite, "--profile", "ci", "--store", str(store), "--document", str(folder / name))
         command = [sys.executable, "-c", "from dgtd.harness.cli import main; main()", *words]
         done = subprocess.run(command, capture_output=True, text=True)
-        if not (folder / name).exists():
+        if done.returncode not in FINE or not (folder / name).exists():
             sys.exit(f"the ledger could not be written: {done.stderr}")
-    known = verdicts(folder / "claims.json", ROOT / "docs" / "figures.json")
-    (folder / "statements.md").write_text(page(known), encoding="utf-8")
+    here, figures = verdicts(folder / "claims.json"), verdicts(ROOT / "docs" / "figures.json")
+    (folder / "statements.md").write_text(page(here | figures, here.keys() - figures.keys()), encoding="utf-8")
     for path in folder.glob("*.md"):
         path.write_text(path.read_text(encoding="utf-8").replace("](../examples/", "](examples/"), encoding="utf-8")
 
@@ -117,13 +125,14 @@ def main() -> int:
     given = parser.parse_args()
     out = given.out.resolve()
     given.store.parent.mkdir(parents=True, exist_ok=True)
-    staged(out.parent / "source", given.store, given.suite)
-    config = out.parent / "mkdocs.yml"
-    text = (SITE / "mkdocs.yml").read_text(encoding="utf-8")
-    config.write_text(text.replace("paths: [..]", f"paths: [{str(ROOT)!r}]"), encoding="utf-8")
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(config)]
-    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    code = subprocess.run([*build, "--site-dir", str(out)], cwd=ROOT, env=quiet).returncode
+    with tempfile.TemporaryDirectory(prefix="dgtd-site-") as name:
+        staged(Path(name) / "source", given.store, given.suite)
+        config = Path(name) / "mkdocs.yml"
+        text = (SITE / "mkdocs.yml").read_text(encoding="utf-8")
+        config.write_text(text.replace("paths: [..]", f"paths: [{str(ROOT)!r}]"), encoding="utf-8")
+        build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(config)]
+        quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+        code = subprocess.run([*build, "--site-dir", str(out)], cwd=ROOT, env=quiet).returncode
     if code == 0:
         print(f"the site is {given.out / 'index.html'}")
     return code

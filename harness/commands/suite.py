@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,8 @@ def suite(
     if document is not None:
         check_document(document)
     given = [path.resolve() for path in files.values() if path is not None]
+    if document is not None and document.suffix == ".md":
+        given.append(document.resolve().with_suffix(".json"))
     if len(set(given)) < len(given):
         raise ValueError("junit, markdown and document must be different files")
     if pictures is not None and pictures.exists() and not pictures.is_dir():
@@ -115,7 +118,10 @@ def suite(
     if markdown:
         markdown.write_text(as_markdown(entries, title), encoding="utf-8")
     if document:
-        again, today = f"dgtd suite {name} --profile {profile} --document {document}", datetime.now(UTC).date()
+        asked = {"profile": profile, "rule": rule, "seed": str(seed) if seed else None, "document": str(document)}
+        given_words = [word for key, value in asked.items() if value for word in (f"--{key}", value)]
+        given_words += [word for start in claim for word in ("--claim", start)] + limit.options * until_decided
+        again, today = shlex.join(["dgtd", "suite", name, *given_words]), datetime.now(UTC).date()
         write_document(entries, document, again, today.isoformat())
     if pictures:
         with progress("pictures") as tick:

@@ -32,28 +32,34 @@ def best(found: Comparison) -> list[str]:
         return []
     ahead: dict[str, list[str]] = {}
     for place in found.experiment.places:
-        first, size = _first(found, place)
-        ahead.setdefault(listed(first), []).append(f"{place}{size}")
-    if list(ahead) == [""]:
+        if first := _first(found, place):
+            ahead.setdefault(listed(first[0]), []).append(f"{place} ({first[1]})")
+    if not ahead:
         return ["On no problem is the error of one of them shown to be lower than another's by more than matters."]
-    said = [f"{names or 'nobody in particular'} on {listed(places)}" for names, places in ahead.items()]
-    return [f"Lowest error: {'; '.join(said)}."]
+    return [f"Lowest error: {'; '.join(f'{names} on {listed(places)}' for names, places in ahead.items())}."]
 
 
-def _first(found: Comparison, place: str) -> tuple[list[str], str]:
-    """Whom nobody at a place beats by more than matters, and their smallest lead; nobody if all are such."""
-    labels = [entry.who.label for entry in found.at(place)]
-    lost: dict[str, list[float]] = {label: [] for label in labels}
+def _first(found: Comparison, place: str) -> tuple[list[str], str] | None:
+    """Who beats another by more than matters and is beaten by nobody so, and the smallest lead over who is beaten.
+
+    Leads are shares of the loser's error.
+    """
+    wins: set[str] = set()
+    lost: dict[str, list[float]] = {entry.who.label: [] for entry in found.at(place)}
     for a, b in combinations(found.experiment.entrants, 2):
         duel = found.duel(place, a, b)
-        far = abs(duel.share) > found.experiment.matters
-        if duel.winner and far and not both_diverge(found, duel):
-            lost[duel.a if duel.winner == duel.b else duel.b].append(abs(duel.share))
-    first = [label for label in labels if not lost[label]]
-    known = [max(sizes) for sizes in lost.values() if sizes and math.isfinite(max(sizes))]
-    if len(first) == len(labels):
-        return [], ""
-    return first, f" ({_percent(min(known))} ahead of the next)" if known else " (the others diverge)"
+        if duel.winner and abs(duel.share) > found.experiment.matters and not both_diverge(found, duel):
+            change = abs(duel.share)  # of the first named
+            wins.add(duel.winner)
+            lost[duel.a if duel.winner == duel.b else duel.b].append(change / (1 + change * (duel.winner == duel.a)))
+    first = [label for label, sizes in lost.items() if label in wins and not sizes]
+    if not first:
+        return None
+    leads = [max(sizes) for sizes in lost.values() if sizes]
+    known = [lead for lead in leads if math.isfinite(lead)]
+    open_ = [label for label, sizes in lost.items() if label not in wins and not sizes]
+    words = f"{_percent(min(known))} ahead of the next" if known else "the others diverge"
+    return first, words + (f", not told apart from {listed(open_)}" if open_ else "")
 
 
 def families(found: Comparison) -> tuple[list[Case], dict[tuple[str, str], list[Case]]]:

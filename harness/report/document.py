@@ -104,26 +104,28 @@ HOW = (
     f"before it is reported. What is said of a figure of the paper has a budget of its own: {FINDINGS:.0%} for each "
     "figure together, by Holm's steps."
 )
-BEGINS = "[\n"
+BEGINS = (b'[\n{"id": ', b"[\n\n]\n")  # of our data, with claims and without
 OPEN = ("FAIL", "MISSED", "ERROR", "NOT REPLICATED", "NO DIFFERENCE", "INCONCLUSIVE", "VACUOUS")
 
 
 def check_document(path: Path) -> None:
     """The data beside a summary has a name that nobody gave: a file there that is not ours stays."""
+    if path.suffix not in (".md", ".html"):
+        raise ValueError(f"document must end in .md or .html, got {str(path)!r}")
     data = path.with_suffix(".json")
-    if path.suffix != ".html" and data.exists() and not data.read_bytes().startswith(BEGINS.encode()):
+    if path.suffix == ".md" and data.exists() and not (data.is_file() and data.read_bytes()[:9] in BEGINS):
         raise ValueError(f"document would replace {str(data)!r}, which is no ledger: take another name")
 
 
 def write_document(entries: list[Entry], path: Path, command: str, date: str) -> None:
     """A page with filters if the name ends in .html; else a summary, and beside it every claim as JSON."""
     if path.suffix == ".html":
-        path.write_text(as_page(entries, command, date), encoding="utf-8")
+        path.write_text(_NOT_XML.sub("�", as_page(entries, command, date)), encoding="utf-8")
         return
     data = path.with_suffix(".json")
-    path.write_text(as_document(entries, command, date, data.name), encoding="utf-8")
+    path.write_text(_NOT_XML.sub("�", as_document(entries, command, date, data.name)), encoding="utf-8")
     rows = ",\n".join(json.dumps(_row(entry), ensure_ascii=False) for entry in entries)
-    data.write_text(f"{BEGINS}{rows}\n]\n", encoding="utf-8")
+    data.write_text(_NOT_XML.sub("�", f"[\n{rows}\n]\n"), encoding="utf-8")
 
 
 def as_document(entries: list[Entry], command: str, date: str, data: str = "claims.json") -> str:

@@ -9,7 +9,7 @@ from dgtd.harness.experiment.across import across
 from dgtd.harness.experiment.comparison import ALPHA, Comparison, Duel, Entry, undecidable
 from dgtd.harness.experiment.experiment import Entrant
 from dgtd.harness.judging.statistics import Interval, lanes_for_median
-from dgtd.harness.report.answer import FEW, best, both_diverge, diverging, lead, listed
+from dgtd.harness.report.answer import FEW, best, both_diverge, diverging, families, lead, listed, sort
 from dgtd.harness.report.exact_lines import exactness
 
 SAME = (
@@ -62,7 +62,8 @@ def details(found: Comparison) -> list[str]:
         f"Tested: the {experiment.score(experiment.places[0]).label} over {experiment.seeds} paired seeds (signed "
         f"ranks, {asked}). Too small to matter: within {experiment.matters:.2g} of it, by two one-sided tests."
     )
-    same = [SAME] if any(duel.identical for duel in found.duels) else []
+    forms, _ = families(found)
+    same = [SAME] if any(sort(found, case) == "identical" for case in forms) and experiment.predictor is None else []
     more = [] if experiment.in_worlds else [*same, *_together(found), *exactness(found)]
     return [head, *_meetings(found), *more]
 
