@@ -81,7 +81,7 @@ HOW: dict[str, list[str] | Elsewhere] = {
 MAKE = {
     "compare": "dgtd compare", "figures": "dgtd figures", "test": "-m pytest", "mutants": "-m tests.mutants",
     "bench": "tests/benchmarks", "control": "greedy_gq(0.5)",
-    "asv": "asv run", "cost-picture": "docs/cost.png",
+    "asv": "asv run", "cost-picture": "docs/cost.png", "site": "docs/site/build.py",
 }  # fmt: skip
 
 

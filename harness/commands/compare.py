@@ -150,6 +150,7 @@ def compared_with(
         jobs = exact_jobs(experiment, chosen)
         if experiment.looks:
             jobs.append(declared_by(experiment, chosen, results))
+        done = 0  # seeds of the look before
         for seeds, then in zip_longest(experiment.looks or (experiment.seeds,), experiment.looks[1:]):
             batch = time.monotonic()
             experiment = replace(experiment, seeds=seeds)
@@ -159,8 +160,10 @@ def compared_with(
             if then is None or not any(duel.open for duel in found.duels):
                 break
             now = time.monotonic()
-            if seconds is not None and now - begun + (now - batch) > seconds:  # the next batch is as large as all
+            next_batch = (now - batch) * (then - seeds) / (seeds - done)
+            if seconds is not None and now - begun + next_batch > seconds:
                 break
+            done = seeds
             aside(still_open(found))
         add_exact(found, results)
         return found

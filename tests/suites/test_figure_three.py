@@ -70,7 +70,7 @@ def test_a_rise_is_measured_from_the_first_tenth(last, verdict):
 @pytest.mark.parametrize(("ours", "verdict"), [(60, Verdict.PASS), (-60, Verdict.FAIL), (0.5, Verdict.INCONCLUSIVE)])
 def test_who_earns_more(ours, verdict):
     trials = [lanes(-150, ours), lanes(-150, 0)]
-    assert LANDER.judged(returns.earns_more_on_average, trials, SETTING).verdict is verdict
+    assert LANDER.judged(partial(returns.earns_more_on_average, LANDER.matters), trials, SETTING).verdict is verdict
 
 
 @pytest.mark.parametrize(
